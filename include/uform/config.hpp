@@ -1,0 +1,60 @@
+/// Every compiler switch and macro of the library. Nothing else defines a macro, but for include guards.
+#ifndef UFORM_CONFIG_HPP
+#define UFORM_CONFIG_HPP
+
+/// 1 where exceptions are on: `Result::value()` then throws, otherwise it aborts.
+#if defined(__cpp_exceptions)
+#define UFORM_EXCEPTIONS 1
+#else
+#define UFORM_EXCEPTIONS 0
+#endif
+
+/// The answer borrows from the argument, or from the object where it stands behind the parameters.
+#if defined(__clang__)
+#define UFORM_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define UFORM_LIFETIMEBOUND
+#endif
+
+/// Code that must be the same in every unit, whatever its options, or whose calls would cost more than its work.
+#define UFORM_ALWAYS_INLINE inline __attribute__((always_inline))
+#define UFORM_NEVER_INLINE __attribute__((noinline))
+#define UFORM_RESTRICT __restrict
+
+/// x86-64 instruction sets are chosen at run time; a function that uses one says so, and needs no `-march`.
+#if defined(__x86_64__)
+#define UFORM_X86 1
+#define UFORM_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define UFORM_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
+#else
+#define UFORM_X86 0
+#endif
+
+/// The one place that names the header of SIMD intrinsics, so that a stand-in can emulate them.
+#if !defined(UFORM_SIMD_HEADER)
+#define UFORM_SIMD_HEADER <immintrin.h>
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define UFORM_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UFORM_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if !defined(UFORM_ADDRESS_SANITIZER)
+#define UFORM_ADDRESS_SANITIZER 0
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define UFORM_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UFORM_THREAD_SANITIZER 1
+#endif
+#endif
+#if !defined(UFORM_THREAD_SANITIZER)
+#define UFORM_THREAD_SANITIZER 0
+#endif
+
+#endif // UFORM_CONFIG_HPP

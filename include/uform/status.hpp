@@ -1,0 +1,346 @@
+/// How a call ended: `Status`, the `Error` that says what and where, and `Result<T>`, a value or an error.
+#ifndef UFORM_STATUS_HPP
+#define UFORM_STATUS_HPP
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "uform/config.hpp"
+
+namespace uform {
+
+/// How a call ended. The numbers are those of the C ABI and never change.
+enum class Status : int {
+    success = 0,
+    invalid_argument, ///< bad input, or a view that is stale
+    device,           ///< host access to device memory, or a failure of the device
+    contended,        ///< the arena serves another call, or a reader holds it
+    out_of_memory,    ///< memory, address space or a limit that the caller set
+    unsupported,      ///< a checkpoint, output or scalar that this build can't serve
+    corrupt,          ///< a damaged file, or weights and results that aren't numbers
+    io,               ///< a file that can't be opened, mapped or read
+    cancelled,        ///< the caller asked the call to stop
+};
+
+/// The status' name, as it is spelt in the enumeration. Static storage.
+[[nodiscard]] constexpr std::string_view status_name(Status status) noexcept {
+    constexpr std::string_view names[] = {"success",     "invalid_argument", "device", "contended", "out_of_memory",
+                                          "unsupported", "corrupt",          "io",     "cancelled"};
+    auto const index = static_cast<std::size_t>(status);
+    return index < std::size(names) ? names[index] : std::string_view("unknown");
+}
+
+/// Prints the name on any stream that takes a `std::string_view`, so that `<ostream>` need not be included.
+template <class Stream>
+    requires requires(Stream &stream, std::string_view text) { stream << text; }
+Stream &operator<<(Stream &stream, Status status) {
+    stream << status_name(status);
+    return stream;
+}
+
+/// A piece of an error's message: text, or an integer in decimal.
+class MessagePart {
+    char digits_[24] = {};
+    std::string_view text_;
+
+  public:
+    template <class Text>
+        requires std::convertible_to<Text const &, std::string_view>
+    MessagePart(Text const &text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
+    template <std::integral Integer> MessagePart(Integer number) noexcept {
+        bool const negative = number < Integer{0};
+        auto rest = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+        char *first = digits_ + sizeof digits_;
+        do *--first = static_cast<char>('0' + rest % 10);
+        while (rest /= 10);
+        if (negative) *--first = '-';
+        text_ = {first, static_cast<std::size_t>(digits_ + sizeof digits_ - first)};
+    }
+    MessagePart(MessagePart const &) = delete; // `text_` may point into `digits_`
+    MessagePart &operator=(MessagePart const &) = delete;
+
+    [[nodiscard]] std::string_view text() const noexcept UFORM_LIFETIMEBOUND { return text_; }
+};
+
+/// What went wrong: a status that isn't `success`, and a message that names the file, tensor, argument or limit.
+///
+/// Memory  the message is one block that copies share; where it can't be had, a fixed text stands in its place.
+///         Nothing here throws. Threads: distinct objects, also copies of one, may be used from any threads.
+class Error : public std::exception {
+    struct Block {
+        std::atomic<std::uint32_t> references;
+        std::size_t size;
+        char *text() noexcept { return reinterpret_cast<char *>(this + 1); }
+    };
+    Status status_;
+    Block *block_ = nullptr;
+    char const *text_ = ""; // ends with a zero, in `block_` or in static storage
+    std::size_t size_ = 0;
+
+    void drop() noexcept {
+        if (block_ && block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) std::free(block_);
+        block_ = nullptr;
+    }
+    void share(Error const &other) noexcept {
+        status_ = other.status_, block_ = other.block_, text_ = other.text_, size_ = other.size_;
+        if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
+    }
+    char *allocate(std::size_t size) noexcept {
+        void *memory = size > SIZE_MAX / 2 ? nullptr : std::malloc(sizeof(Block) + size + 1);
+        if (!memory) {
+            constexpr std::string_view stand_in = "no memory was left for the message";
+            text_ = stand_in.data(), size_ = stand_in.size();
+            return nullptr;
+        }
+        block_ = ::new (memory) Block{{1}, size};
+        block_->text()[size] = '\0';
+        text_ = block_->text(), size_ = size;
+        return block_->text();
+    }
+    explicit Error(Status status) noexcept : status_(status) {}
+
+  public:
+    /// Copies the message.
+    Error(Status status, std::string_view message) noexcept : status_(status) {
+        if (char *text = allocate(message.size()); text && !message.empty())
+            std::memcpy(text, message.data(), message.size());
+    }
+
+    /// An error whose message is a literal: it allocates nothing.
+    template <std::size_t size> [[nodiscard]] static Error fixed(Status status, char const (&message)[size]) noexcept {
+        Error error(status);
+        error.text_ = message, error.size_ = size - 1;
+        return error;
+    }
+
+    /// An error whose message is its parts end to end: `Error::of(Status::io, path, ": ", bytes, " bytes")`.
+    template <class... Parts> [[nodiscard]] static Error of(Status status, Parts const &...parts) noexcept {
+        MessagePart const list[] = {MessagePart(parts)...};
+        std::size_t size = 0;
+        for (auto const &part : list) size += part.text().size();
+        Error error(status);
+        if (char *text = error.allocate(size))
+            for (auto const &part : list) {
+                if (!part.text().empty()) std::memcpy(text, part.text().data(), part.text().size());
+                text += part.text().size();
+            }
+        return error;
+    }
+
+    Error(Error const &other) noexcept : std::exception(other) { share(other); }
+    Error(Error &&other) noexcept : std::exception(other) { share(other); }
+    Error &operator=(Error const &other) noexcept {
+        Error const keep(other); // may be this one
+        drop(), share(keep);
+        return *this;
+    }
+    ~Error() override { drop(); }
+
+    [[nodiscard]] Status status() const noexcept { return status_; }
+    [[nodiscard]] std::string_view message() const noexcept UFORM_LIFETIMEBOUND { return {text_, size_}; }
+    [[nodiscard]] char const *what() const noexcept UFORM_LIFETIMEBOUND override { return text_; }
+};
+
+template <class T> class Result;
+
+/// What a callable given to `and_then` must answer: a `Result` of anything.
+template <class T> inline constexpr bool is_result = false;
+template <class T> inline constexpr bool is_result<Result<T>> = true;
+
+/// A value or an error, with the interface of `std::expected<T, Error>`.
+///
+/// From an rvalue everything is answered by value, so that a chain of calls in a range-for doesn't dangle.
+/// `value()` throws the `Error` where exceptions are on, and aborts where they are off; `*` and `->` don't check.
+template <class T> class [[nodiscard]] Result {
+    struct Nothing {};
+    using Stored = std::conditional_t<std::is_void_v<T>, Nothing, T>;
+    static constexpr bool is_void = std::is_void_v<T>;
+    static_assert(is_void || std::is_object_v<T>, "a result holds a value, or void");
+
+    union {
+        Stored value_;
+        Error error_;
+    };
+    bool has_value_;
+
+    void destroy() noexcept {
+        if (has_value_) std::destroy_at(&value_);
+        else std::destroy_at(&error_);
+    }
+    template <class Other> void construct(Other &&other) {
+        if (other.has_value_) std::construct_at(&value_, std::forward<Other>(other).value_);
+        else std::construct_at(&error_, std::forward<Other>(other).error_);
+        has_value_ = other.has_value_;
+    }
+    /// Leaves an error where a value's move throws in an assignment.
+    struct Repair {
+        Result *result;
+        ~Repair() {
+            if (!result) return;
+            std::construct_at(&result->error_, Error::fixed(Status::invalid_argument, "moving the value threw"));
+            result->has_value_ = false;
+        }
+    };
+    // Always inlined: a unit with exceptions and one without may meet in a program, and each keeps its own.
+    UFORM_ALWAYS_INLINE void check() const {
+        if (has_value_) return;
+#if UFORM_EXCEPTIONS
+        throw Error(error_);
+#else
+        std::abort();
+#endif
+    }
+    template <class Self, class F> static decltype(auto) call(Self &&self, F &&f) {
+        if constexpr (is_void) return std::forward<F>(f)();
+        else return std::forward<F>(f)(std::forward<Self>(self).value_);
+    }
+    template <class Self, class F> static auto bind(Self &&self, F &&f) {
+        using Next = std::remove_cvref_t<decltype(call(std::forward<Self>(self), std::forward<F>(f)))>;
+        static_assert(is_result<Next>, "and_then takes a callable that answers a Result");
+        if (self.has_value_) return Next(call(std::forward<Self>(self), std::forward<F>(f)));
+        return Next(std::forward<Self>(self).error_);
+    }
+    template <class Self, class F> static auto map(Self &&self, F &&f) {
+        using Next = std::remove_cvref_t<decltype(call(std::forward<Self>(self), std::forward<F>(f)))>;
+        if (!self.has_value_) return Result<Next>(std::forward<Self>(self).error_);
+        if constexpr (std::is_void_v<Next>) {
+            call(std::forward<Self>(self), std::forward<F>(f));
+            return Result<void>();
+        } else {
+            return Result<Next>(call(std::forward<Self>(self), std::forward<F>(f)));
+        }
+    }
+
+  public:
+    using value_type = T;
+    using error_type = Error;
+
+    Result() noexcept
+        requires is_void
+        : value_(), has_value_(true) {}
+    Result(Stored value) noexcept(std::is_nothrow_move_constructible_v<Stored>)
+        requires(!is_void)
+        : value_(std::move(value)), has_value_(true) {}
+    Result(Error error) noexcept : error_(std::move(error)), has_value_(false) {}
+
+    Result(Result const &other)
+        requires std::copy_constructible<Stored>
+    {
+        construct(other);
+    }
+    Result(Result &&other) noexcept(std::is_nothrow_move_constructible_v<Stored>) { construct(std::move(other)); }
+    Result &operator=(Result const &other)
+        requires std::copy_constructible<Stored>
+    {
+        Result copy(other); // may throw, and may be this one
+        return *this = std::move(copy);
+    }
+    Result &operator=(Result &&other) noexcept(std::is_nothrow_move_constructible_v<Stored>) {
+        if (this == &other) return *this;
+        destroy();
+        if constexpr (std::is_nothrow_move_constructible_v<Stored>) {
+            construct(std::move(other));
+        } else {
+            Repair repair{this};
+            construct(std::move(other));
+            repair.result = nullptr;
+        }
+        return *this;
+    }
+    ~Result() { destroy(); }
+
+    [[nodiscard]] explicit operator bool() const noexcept { return has_value_; }
+    [[nodiscard]] bool has_value() const noexcept { return has_value_; }
+
+    Stored *operator->() noexcept UFORM_LIFETIMEBOUND
+        requires(!is_void)
+    {
+        return &value_;
+    }
+    Stored const *operator->() const noexcept UFORM_LIFETIMEBOUND
+        requires(!is_void)
+    {
+        return &value_;
+    }
+    Stored &operator*() & noexcept UFORM_LIFETIMEBOUND
+        requires(!is_void)
+    {
+        return value_;
+    }
+    Stored const &operator*() const & noexcept UFORM_LIFETIMEBOUND
+        requires(!is_void)
+    {
+        return value_;
+    }
+    void operator*() const & noexcept
+        requires is_void
+    {}
+    T operator*() && {
+        if constexpr (!is_void) return T(std::move(value_));
+    }
+
+    UFORM_ALWAYS_INLINE Stored &value() & UFORM_LIFETIMEBOUND
+        requires(!is_void)
+    {
+        check();
+        return value_;
+    }
+    UFORM_ALWAYS_INLINE Stored const &value() const & UFORM_LIFETIMEBOUND
+        requires(!is_void)
+    {
+        check();
+        return value_;
+    }
+    UFORM_ALWAYS_INLINE void value() const &
+        requires is_void
+    {
+        check();
+    }
+    UFORM_ALWAYS_INLINE T value() && {
+        check();
+        if constexpr (!is_void) return T(std::move(value_));
+    }
+
+    [[nodiscard]] Error const &error() const & noexcept UFORM_LIFETIMEBOUND { return error_; }
+    [[nodiscard]] Error error() && noexcept { return std::move(error_); }
+
+    template <class U = Stored> [[nodiscard]] Stored value_or(U &&other) const & {
+        return has_value_ ? value_ : static_cast<Stored>(std::forward<U>(other));
+    }
+    template <class U = Stored> [[nodiscard]] Stored value_or(U &&other) && {
+        return has_value_ ? std::move(value_) : static_cast<Stored>(std::forward<U>(other));
+    }
+
+    template <class F> auto and_then(F &&f) & { return bind(*this, std::forward<F>(f)); }
+    template <class F> auto and_then(F &&f) const & { return bind(*this, std::forward<F>(f)); }
+    template <class F> auto and_then(F &&f) && { return bind(std::move(*this), std::forward<F>(f)); }
+    template <class F> auto transform(F &&f) & { return map(*this, std::forward<F>(f)); }
+    template <class F> auto transform(F &&f) const & { return map(*this, std::forward<F>(f)); }
+    template <class F> auto transform(F &&f) && { return map(std::move(*this), std::forward<F>(f)); }
+    template <class F> Result or_else(F &&f) const & {
+        return has_value_ ? *this : Result(std::forward<F>(f)(error_));
+    }
+    template <class F> Result or_else(F &&f) && {
+        return has_value_ ? std::move(*this) : Result(std::forward<F>(f)(std::move(error_)));
+    }
+    template <class F> Result transform_error(F &&f) const & {
+        return has_value_ ? *this : Result(Error(std::forward<F>(f)(error_)));
+    }
+    template <class F> Result transform_error(F &&f) && {
+        return has_value_ ? std::move(*this) : Result(Error(std::forward<F>(f)(std::move(error_))));
+    }
+};
+
+} // namespace uform
+
+#endif // UFORM_STATUS_HPP
