@@ -1,0 +1,89 @@
+/// The scalars that rows are made of, and the exact widening of the narrow floats.
+#ifndef UFORM_SCALAR_HPP
+#define UFORM_SCALAR_HPP
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace uform {
+
+/// What one element of a row is. Verbs write the first five; ids and a user's own verb use the others too.
+enum class Scalar : std::uint8_t { f32, f16, bf16, i8, b1, u8, u32, u64 };
+
+/// IEEE 754 binary16, as its bits.
+struct F16 {
+    std::uint16_t bits;
+    bool operator==(F16 const &) const = default;
+};
+/// bfloat16, the upper half of a float, as its bits.
+struct BF16 {
+    std::uint16_t bits;
+    bool operator==(BF16 const &) const = default;
+};
+/// Eight one-bit scalars, the first in the most significant bit.
+struct B1x8 {
+    std::uint8_t bits;
+    bool operator==(B1x8 const &) const = default;
+};
+
+/// Bits of one scalar; 0 for a value that names none.
+[[nodiscard]] constexpr std::size_t scalar_bits(Scalar scalar) noexcept {
+    switch (scalar) {
+    case Scalar::f32: return 32;
+    case Scalar::f16: return 16;
+    case Scalar::bf16: return 16;
+    case Scalar::i8: return 8;
+    case Scalar::b1: return 1;
+    case Scalar::u8: return 8;
+    case Scalar::u32: return 32;
+    case Scalar::u64: return 64;
+    }
+    return 0;
+}
+
+/// Stands in `scalar_of` for a type that no row is made of.
+inline constexpr Scalar no_scalar = static_cast<Scalar>(255);
+
+/// The scalar that a C++ type holds. May be specialised for a user's own type of the same bits.
+template <class T> inline constexpr Scalar scalar_of = no_scalar;
+template <> inline constexpr Scalar scalar_of<float> = Scalar::f32;
+template <> inline constexpr Scalar scalar_of<F16> = Scalar::f16;
+template <> inline constexpr Scalar scalar_of<BF16> = Scalar::bf16;
+template <> inline constexpr Scalar scalar_of<std::int8_t> = Scalar::i8;
+template <> inline constexpr Scalar scalar_of<B1x8> = Scalar::b1;
+template <> inline constexpr Scalar scalar_of<std::uint8_t> = Scalar::u8;
+template <> inline constexpr Scalar scalar_of<std::uint32_t> = Scalar::u32;
+template <> inline constexpr Scalar scalar_of<std::uint64_t> = Scalar::u64;
+
+/// A type that rows can be read as.
+template <class T>
+concept RowScalar = scalar_of<T> != no_scalar;
+
+/// Bytes of a row of `columns` scalars; one-bit scalars fill whole bytes.
+[[nodiscard]] constexpr std::size_t row_bytes(Scalar scalar, std::size_t columns) noexcept {
+    return scalar == Scalar::b1 ? columns / 8 + (columns % 8 != 0) : columns * (scalar_bits(scalar) / 8);
+}
+
+/// Widens exactly: every bfloat16 is a float.
+[[nodiscard]] constexpr float widen(BF16 value) noexcept {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
+}
+
+/// Widens exactly: every half, subnormal ones too, is a float. NaN keeps its payload.
+[[nodiscard]] constexpr float widen(F16 value) noexcept {
+    std::uint32_t const sign = static_cast<std::uint32_t>(value.bits & 0x8000u) << 16;
+    std::uint32_t exponent = (value.bits >> 10) & 0x1fu;
+    std::uint32_t fraction = value.bits & 0x3ffu;
+    if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
+    if (exponent == 0) {
+        if (fraction == 0) return std::bit_cast<float>(sign);
+        auto const shift = static_cast<std::uint32_t>(std::countl_zero(fraction)) - 21u; // the leading one goes to bit 10
+        fraction = (fraction << shift) & 0x3ffu, exponent = 1u - shift;                  // may wrap below 0, and back
+    }
+    return std::bit_cast<float>(sign | (exponent + 112u) << 23 | fraction << 13);
+}
+
+} // namespace uform
+
+#endif // UFORM_SCALAR_HPP
