@@ -1,0 +1,97 @@
+/// A growable array that reports a failed allocation instead of throwing, for all memory on the path of a call.
+#ifndef UFORM_BUFFER_HPP
+#define UFORM_BUFFER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace uform {
+
+/// Elements of a trivial type, end to end, 64-byte aligned. Move-only.
+///
+/// What can fail answers `false` and leaves the content as it was. It grows by half or more, and never shrinks on its
+/// own, so a buffer that saw its largest use allocates no more.
+template <class T> class Buffer {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> && alignof(T) <= 64);
+
+    T *data_ = nullptr;
+    std::size_t size_ = 0, capacity_ = 0;
+
+  public:
+    Buffer() noexcept = default;
+    Buffer(Buffer &&other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
+          capacity_(std::exchange(other.capacity_, 0)) {}
+    Buffer &operator=(Buffer &&other) noexcept {
+        Buffer(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~Buffer() { std::free(data_); }
+
+    void swap(Buffer &other) noexcept {
+        std::swap(data_, other.data_), std::swap(size_, other.size_), std::swap(capacity_, other.capacity_);
+    }
+
+    [[nodiscard]] T *data() noexcept { return data_; }
+    [[nodiscard]] T const *data() const noexcept { return data_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] T &operator[](std::size_t i) noexcept { return data_[i]; }
+    [[nodiscard]] T const &operator[](std::size_t i) const noexcept { return data_[i]; }
+    [[nodiscard]] T &back() noexcept { return data_[size_ - 1]; }
+    [[nodiscard]] T *begin() noexcept { return data_; }
+    [[nodiscard]] T *end() noexcept { return data_ + size_; }
+    [[nodiscard]] T const *begin() const noexcept { return data_; }
+    [[nodiscard]] T const *end() const noexcept { return data_ + size_; }
+    [[nodiscard]] std::span<T> span() noexcept { return {data_, size_}; }
+    [[nodiscard]] std::span<T const> span() const noexcept { return {data_, size_}; }
+
+    /// Room for `count` elements in all, at least half as much again as before where it grows.
+    [[nodiscard]] bool reserve(std::size_t count) noexcept {
+        if (count <= capacity_) return true;
+        std::size_t const most = (PTRDIFF_MAX - 64) / sizeof(T);
+        if (count > most) return false;
+        std::size_t wanted = capacity_ + capacity_ / 2;
+        wanted = wanted < count ? count : wanted > most ? most : wanted;
+        std::size_t const bytes = (wanted * sizeof(T) + 63) / 64 * 64;
+        auto *data = static_cast<T *>(std::aligned_alloc(64, bytes));
+        if (!data) return false;
+        if (size_) std::memcpy(static_cast<void *>(data), data_, size_ * sizeof(T));
+        std::free(data_);
+        data_ = data, capacity_ = bytes / sizeof(T);
+        return true;
+    }
+    /// `count` elements; new ones hold anything.
+    [[nodiscard]] bool resize(std::size_t count) noexcept {
+        if (!reserve(count)) return false;
+        size_ = count;
+        return true;
+    }
+    [[nodiscard]] bool push_back(T value) noexcept {
+        if (!reserve(size_ + 1)) return false;
+        data_[size_++] = value;
+        return true;
+    }
+    /// Copies `count` elements to the end. `values` may not lie in this buffer.
+    [[nodiscard]] bool append(T const *values, std::size_t count) noexcept {
+        if (count > SIZE_MAX - size_ || !reserve(size_ + count)) return false;
+        if (count) std::memcpy(static_cast<void *>(data_ + size_), values, count * sizeof(T));
+        size_ += count;
+        return true;
+    }
+    void clear() noexcept { size_ = 0; }
+    /// Drops what is past the first `count` elements.
+    void truncate(std::size_t count) noexcept { size_ = count < size_ ? count : size_; }
+    /// Gives the memory back.
+    void release() noexcept { Buffer().swap(*this); }
+};
+
+} // namespace uform
+
+#endif // UFORM_BUFFER_HPP
