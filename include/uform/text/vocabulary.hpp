@@ -1,0 +1,117 @@
+/// The tokens of a model and their ids, while a tokenizer is loaded.
+#ifndef UFORM_TEXT_VOCABULARY_HPP
+#define UFORM_TEXT_VOCABULARY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "uform/status.hpp"
+#include "uform/text/added_tokens.hpp"
+#include "uform/text/trie.hpp"
+
+namespace uform {
+
+/// The greatest id that a tokenizer may give.
+inline constexpr std::uint32_t greatest_id_k = 0x7FFFFFFF;
+
+/// Tokens by name. The names belong to the file or document that was read, and live as long as that.
+class Vocabulary {
+    std::vector<Trie::Entry> entries_; // by key
+
+  public:
+    /// Takes tokens in any order; of equal names the last counts, as in the reference.
+    ///
+    /// Errors  `corrupt`, naming both tokens, where two share an id.
+    [[nodiscard]] static Result<Vocabulary> of(std::vector<Trie::Entry> entries, std::string_view file) {
+        Vocabulary result;
+        Trie::sort(entries);
+        for (std::size_t i = 0; i != entries.size(); ++i)
+            if (i + 1 == entries.size() || entries[i].key != entries[i + 1].key) result.entries_.push_back(entries[i]);
+        // A table of indices, open addressing: place n holds the first entry of an id that hashes to n or before.
+        std::vector<Trie::Entry> const &kept = result.entries_;
+        std::size_t places = 16;
+        while (places < 2 * kept.size()) places *= 2;
+        std::vector<std::size_t> table(places, kept.size());
+        for (std::size_t i = 0; i != kept.size(); ++i) {
+            std::size_t place = kept[i].value * std::size_t{2654435761u} & (places - 1);
+            for (; table[place] != kept.size(); place = (place + 1) & (places - 1))
+                if (kept[table[place]].value == kept[i].value)
+                    return Error::of(Status::corrupt, file, ": the tokens '", kept[table[place]].key, "' and '",
+                                     kept[i].key, "' have the same id ", kept[i].value);
+            table[place] = i;
+        }
+        return result;
+    }
+
+    [[nodiscard]] std::vector<Trie::Entry> const &entries() const noexcept { return entries_; }
+    [[nodiscard]] std::optional<std::uint32_t> find(std::string_view token) const noexcept {
+        std::size_t first = 0, last = entries_.size();
+        while (first != last) {
+            std::size_t const middle = first + (last - first) / 2;
+            if (entries_[middle].key < token) first = middle + 1;
+            else last = middle;
+        }
+        return first != entries_.size() && entries_[first].key == token ? std::optional(entries_[first].value)
+                                                                        : std::nullopt;
+    }
+    /// The token of an id, or nothing.
+    [[nodiscard]] std::optional<std::string_view> name_of(std::uint32_t id) const noexcept {
+        for (Trie::Entry const &entry : entries_)
+            if (entry.value == id) return entry.key;
+        return std::nullopt;
+    }
+};
+
+/// Gives each added token its id and joins those that are listed twice.
+///
+/// A token that the vocabulary has keeps its id; a new one gets the number of tokens of the vocabulary and of new ones
+/// before it, whatever id the file names: a warning tells where these differ. Of equal tokens the last one's flags
+/// count, in the first one's place. Tokens without a name are left out.
+///
+/// Errors  `corrupt` where a new token would get the id of another.
+/// Source  Hugging Face tokenizers 0.23.3, asked: its `AddedVocabulary` as it reads tokenizer.json.
+class AddedTokenList {
+    std::vector<AddedToken> tokens_;
+    std::size_t new_ones_ = 0;
+
+  public:
+    [[nodiscard]] std::vector<AddedToken> const &tokens() const noexcept { return tokens_; }
+    [[nodiscard]] std::vector<AddedToken> take() noexcept { return std::move(tokens_); }
+
+    [[nodiscard]] Result<void> add(AddedToken token, std::optional<std::uint64_t> expected,
+                                   Vocabulary const &vocabulary, std::string_view file,
+                                   std::vector<std::string> &warnings) {
+        if (token.content.empty()) return {};
+        AddedToken *listed = nullptr;
+        for (AddedToken &other : tokens_)
+            if (other.content == token.content) listed = &other;
+        if (listed) {
+            token.id = listed->id;
+        } else if (auto const id = vocabulary.find(token.content)) {
+            token.id = *id;
+        } else {
+            std::size_t const next = vocabulary.entries().size() + new_ones_;
+            if (next > greatest_id_k) return Error::of(Status::unsupported, file, ": too many tokens");
+            token.id = static_cast<std::uint32_t>(next);
+            if (auto const other = vocabulary.name_of(token.id))
+                return Error::of(Status::corrupt, file, ": the added token '", token.content, "' would get the id ",
+                                 token.id, " of the token '", *other, "'");
+            ++new_ones_;
+        }
+        if (expected && *expected != token.id)
+            warnings.push_back(std::string(file) + ": the added token '" + token.content + "' has the id " +
+                               std::to_string(token.id) + ", not " + std::to_string(*expected) + " as the file says");
+        if (listed) *listed = std::move(token);
+        else tokens_.push_back(std::move(token));
+        return {};
+    }
+};
+
+} // namespace uform
+
+#endif // UFORM_TEXT_VOCABULARY_HPP
