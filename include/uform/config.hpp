@@ -1,4 +1,4 @@
-/// Every compiler switch and macro of the library. Nothing else defines a macro, but for include guards.
+/// Every compiler switch and macro of the library, but for the version's numbers and the include guards.
 #ifndef UFORM_CONFIG_HPP
 #define UFORM_CONFIG_HPP
 
@@ -28,6 +28,13 @@
 #define UFORM_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
 #else
 #define UFORM_X86 0
+#endif
+
+/// 1 where the compiler was told to build for a processor that multiplies and adds in one step.
+#if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__)
+#define UFORM_FUSED_MULTIPLY_ADD 1
+#else
+#define UFORM_FUSED_MULTIPLY_ADD 0
 #endif
 
 /// The one place that names the header of SIMD intrinsics, so that a stand-in can emulate them.

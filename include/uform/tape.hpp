@@ -41,6 +41,7 @@ concept TextRange =
 /// Owns nothing and is trivially copyable: bytes and offsets must live, unchanged, until the call that reads them
 /// has returned. Texts should be UTF-8; what isn't counts as U+FFFD. A tape of host bytes may be indexed.
 class TapeView {
+    friend class Tape;
     char const *bytes_ = nullptr;
     std::size_t bytes_size_ = 0;
     void const *offsets_ = nullptr; // null: one text of all bytes, or none
@@ -195,7 +196,10 @@ class Tape {
     /// Valid until the tape is assigned to, moved or destroyed.
     operator TapeView() const & UFORM_LIFETIMEBOUND {
         if (offsets_.empty()) return {};
-        return TapeView::of(bytes_.data(), bytes_.size(), offsets_.span()).value();
+        TapeView tape; // its offsets rise, as they were counted here
+        tape.bytes_ = bytes_.data(), tape.bytes_size_ = bytes_.size();
+        tape.offsets_ = offsets_.data(), tape.offset_bytes_ = sizeof(std::uint64_t), tape.texts_ = size();
+        return tape;
     }
 };
 
