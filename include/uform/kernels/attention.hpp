@@ -1,0 +1,115 @@
+/// Self-attention of one text: every token looks at every token of its text, one head after the other.
+#ifndef UFORM_KERNELS_ATTENTION_HPP
+#define UFORM_KERNELS_ATTENTION_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "uform/config.hpp"
+#include "uform/kernels/linear.hpp"
+#include "uform/kernels/table.hpp"
+
+namespace uform {
+
+/// One text's queries, keys and values, and where its context goes.
+///
+/// Shapes  queries, keys, values  [tokens, heads, head_size]  f32, tokens `stride` floats apart; the queries already
+///                                                            carry the factor 1 / √head_size
+///         context                [tokens, heads, head_size]  f32, tokens `context_stride` floats apart; may be the
+///                                                            same memory as `queries`, not as the others
+struct AttentionRows {
+    std::size_t tokens = 0, heads = 0, head_size = 0;
+    float const *queries = nullptr, *keys = nullptr, *values = nullptr;
+    std::size_t stride = 0;
+    float *context = nullptr;
+    std::size_t context_stride = 0;
+};
+
+/// How the scratch memory of a text is cut: keys and values of one head in panels, scores of one block of queries.
+struct AttentionScratch {
+    std::size_t keys, values, scores, score_stride; ///< floats, each part a multiple of 16
+
+    AttentionScratch(Kernels const &kernels, std::size_t tokens, std::size_t head_size) noexcept {
+        std::size_t const width = kernels.attention.columns;
+        auto const rounded = [](std::size_t count, std::size_t step) { return (count + step - 1) / step * step; };
+        score_stride = rounded(rounded(tokens, width), 16);
+        keys = rounded(rounded(tokens, width) * head_size, 16);
+        values = rounded(tokens * rounded(head_size, width), 16);
+        scores = score_stride * kernels.attention.rows;
+    }
+    [[nodiscard]] std::size_t floats() const noexcept { return keys + values + scores; }
+};
+
+/// Packs the keys of one head: [tokens, head_size] to [tokens / width, head_size, width], zeros past the last token.
+inline void pack_keys(float const *keys, std::size_t stride, std::size_t tokens, std::size_t head_size,
+                      std::size_t width, float *UFORM_RESTRICT panels) noexcept {
+    for (std::size_t first = 0; first < tokens; first += width, panels += head_size * width) {
+        std::size_t const count = tokens - first < width ? tokens - first : width;
+        if (count < width) std::memset(panels, 0, head_size * width * sizeof(float));
+        for (std::size_t token = 0; token < count; ++token) {
+            float const *const key = keys + (first + token) * stride;
+            for (std::size_t d = 0; d < head_size; ++d) panels[d * width + token] = key[d];
+        }
+    }
+}
+
+/// Packs the values of one head: [tokens, head_size] to [head_size / width, tokens, width], zeros past the head.
+inline void pack_values(float const *values, std::size_t stride, std::size_t tokens, std::size_t head_size,
+                        std::size_t width, float *UFORM_RESTRICT panels) noexcept {
+    for (std::size_t first = 0; first < head_size; first += width) {
+        std::size_t const count = head_size - first < width ? head_size - first : width;
+        for (std::size_t token = 0; token < tokens; ++token, panels += width) {
+            std::memcpy(panels, values + token * stride + first, count * sizeof(float));
+            if (count < width) std::memset(panels + count, 0, (width - count) * sizeof(float));
+        }
+    }
+}
+
+/// context = softmax(queries · keysᵀ) · values, for each head.
+///
+/// Errors  none; `scratch` holds `AttentionScratch(…).floats()` floats, 64-byte aligned for speed.
+/// Memory  allocates nothing. Threads: any, for distinct `context` and `scratch`.
+/// Order   scores sum over the head, maxima and exponentials run within a row, contexts sum over the tokens in rising
+///         order: a row's bits depend on its text alone.
+/// Source  Vaswani et al. 2017, Attention Is All You Need, section 3.2.1.
+inline void attend(Kernels const &kernels, AttentionRows const &call, float *scratch) noexcept {
+    TileShape const &shape = kernels.attention;
+    std::size_t const width = shape.columns, tokens = call.tokens, head_size = call.head_size;
+    if (tokens == 0) return;
+    AttentionScratch const layout(kernels, tokens, head_size);
+    float *const keys = scratch, *const values = keys + layout.keys, *const scores = values + layout.values;
+    std::size_t const tiles = (tokens + shape.rows - 1) / shape.rows;
+    float inverse_sums[16];
+
+    for (std::size_t head = 0; head < call.heads; ++head) {
+        std::size_t const at = head * head_size;
+        pack_keys(call.keys + at, call.stride, tokens, head_size, width, keys);
+        pack_values(call.values + at, call.stride, tokens, head_size, width, values);
+        for (std::size_t t = 0; t < tiles; ++t) {
+            std::size_t const first = tokens * t / tiles, rows = tokens * (t + 1) / tiles - first;
+            for (std::size_t token = 0; token < tokens; token += width)
+                shape.multiply[rows - 1]({.left = call.queries + first * call.stride + at,
+                                          .left_stride = call.stride,
+                                          .panel = keys + token * head_size,
+                                          .depth = head_size,
+                                          .out = scores + token,
+                                          .out_stride = layout.score_stride});
+            kernels.softmax(scores, layout.score_stride, rows, tokens, inverse_sums);
+            for (std::size_t d = 0; d < head_size; d += width) // overwrites no query that is still to be read
+                multiply_columns(shape,
+                                 {.left = scores,
+                                  .left_stride = layout.score_stride,
+                                  .panel = values + d * tokens,
+                                  .depth = tokens,
+                                  .out = call.context + first * call.context_stride + at + d,
+                                  .out_stride = call.context_stride,
+                                  .row_scales = inverse_sums},
+                                 rows, head_size - d);
+        }
+    }
+}
+
+} // namespace uform
+
+#endif // UFORM_KERNELS_ATTENTION_HPP

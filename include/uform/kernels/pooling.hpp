@@ -1,0 +1,87 @@
+/// From the states of a text's tokens to one vector, and to unit length.
+#ifndef UFORM_KERNELS_POOLING_HPP
+#define UFORM_KERNELS_POOLING_HPP
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "uform/architecture.hpp"
+
+namespace uform {
+
+/// Pools the states of one text in one way.
+///
+/// Shapes  states  [tokens, hidden]  f32, tight
+///         pooled  [hidden]          f32, overwritten; may not overlap `states`
+/// Errors  none: a text of no tokens gives zeros.
+/// Memory  allocates nothing. Threads: any, for distinct `pooled`.
+/// Order   sums run in double precision in token order, and don't depend on the batch or the instruction set.
+/// Source  Reimers and Gurevych 2019, Sentence-BERT, section 3; Muennighoff 2022, SGPT, for the weighted mean.
+inline void pool(Pooling pooling, float const *states, std::size_t tokens, std::size_t hidden, float *pooled) noexcept {
+    if (tokens == 0) {
+        std::memset(pooled, 0, hidden * sizeof(float));
+        return;
+    }
+    if (pooling == Pooling::cls || pooling == Pooling::last) {
+        std::size_t const token = pooling == Pooling::cls ? 0 : tokens - 1;
+        std::memcpy(pooled, states + token * hidden, hidden * sizeof(float));
+        return;
+    }
+    if (pooling == Pooling::max) {
+        std::memcpy(pooled, states, hidden * sizeof(float));
+        for (std::size_t token = 1; token < tokens; ++token)
+            for (std::size_t i = 0; i < hidden; ++i) {
+                float const state = states[token * hidden + i];
+                if (state > pooled[i] || state != state) pooled[i] = state; // NaN wins, and then stays
+            }
+        return;
+    }
+    auto const length = static_cast<double>(tokens);
+    double const divisor = pooling == Pooling::mean               ? length
+                           : pooling == Pooling::mean_sqrt_length ? std::sqrt(length)
+                                                                  : length * (length + 1) / 2;
+    double const weight_step = pooling == Pooling::weighted_mean ? 1 : 0;
+    constexpr std::size_t block = 64; // columns whose sums stay in the first cache
+    for (std::size_t first = 0; first < hidden; first += block) {
+        std::size_t const columns = hidden - first < block ? hidden - first : block;
+        double sums[block] = {}, weight = 1;
+        for (std::size_t token = 0; token < tokens; ++token, weight += weight_step)
+            for (std::size_t i = 0; i < columns; ++i)
+                sums[i] += weight * static_cast<double>(states[token * hidden + first + i]);
+        for (std::size_t i = 0; i < columns; ++i) pooled[first + i] = static_cast<float>(sums[i] / divisor);
+    }
+}
+
+/// Pools the states of one text in several ways, end to end in the order given: `pooled` is [ways · hidden].
+inline void pool(std::span<Pooling const> ways, float const *states, std::size_t tokens, std::size_t hidden,
+                 float *pooled) noexcept {
+    for (Pooling const way : ways) {
+        pool(way, states, tokens, hidden, pooled);
+        pooled += hidden;
+    }
+}
+
+/// Scales a vector of `count` floats to unit length in place; one shorter than 1e-12 is divided by that, so that zeros
+/// stay zeros.
+///
+/// Order   the squares are added in double precision, in order; the same bits for every instruction set.
+/// Source  torch.nn.functional.normalize, with its default ε.
+inline void normalize(float *vector, std::size_t count) noexcept {
+    constexpr std::size_t lanes = 8;
+    double sums[lanes] = {};
+    for (std::size_t i = 0; i < count; ++i) {
+        auto const value = static_cast<double>(vector[i]);
+        sums[i % lanes] += value * value;
+    }
+    double sum = 0;
+    for (double const lane : sums) sum += lane;
+    double const length = std::sqrt(sum), divisor = length > 1e-12 ? length : 1e-12;
+    for (std::size_t i = 0; i < count; ++i) vector[i] = static_cast<float>(static_cast<double>(vector[i]) / divisor);
+}
+
+} // namespace uform
+
+#endif // UFORM_KERNELS_POOLING_HPP
