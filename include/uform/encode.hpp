@@ -1,0 +1,260 @@
+/// The way of an encoding call: reserve, prepare, commit, compute, publish.
+#ifndef UFORM_ENCODE_HPP
+#define UFORM_ENCODE_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "uform/arena.hpp"
+#include "uform/buffer.hpp"
+#include "uform/checkpoint/configuration.hpp"
+#include "uform/encoded.hpp"
+#include "uform/encoder/bert.hpp"
+#include "uform/encoder/chunks.hpp"
+#include "uform/executor.hpp"
+#include "uform/kernels/finite.hpp"
+#include "uform/kernels/pooling.hpp"
+#include "uform/options.hpp"
+#include "uform/outputs.hpp"
+#include "uform/status.hpp"
+#include "uform/tape.hpp"
+#include "uform/text/tokenizer.hpp"
+
+namespace uform {
+
+/// What a call works with beside the arena: token ids, and each thread's activations. Grown to the largest call, kept.
+struct Workspace final : KeptState {
+    Buffer<std::uint32_t> ids;       ///< [tokens] of all texts, end to end
+    Buffer<std::uint32_t> offsets;   ///< [texts + 1] into `ids`
+    Buffer<std::uint32_t> truncated; ///< [texts]
+    Buffer<Chunk> chunks;
+    Buffer<std::byte> activations; ///< [threads, bytes of one]
+    Buffer<char> prompted;         ///< a prompt and its text, joined
+    TokenizerScratch tokenizer;
+};
+
+/// The parts of a loaded model that an encoding call reads.
+struct EncodingParts {
+    FolderConfiguration configuration;
+    Tokenizer tokenizer;
+    BertEncoder encoder;
+
+    [[nodiscard]] std::size_t dimensions() const noexcept {
+        return configuration.encoder.hidden_size * configuration.pooling.modes.size();
+    }
+};
+
+/// One call of `text_encode`, step by step.
+class EncodeCall {
+    EncodingParts const &model_;
+    TapeView texts_;
+    Outputs outputs_;
+    EncodeOptions const &options_;
+    Workspace *workspace_ = nullptr;
+    bool normalizes_ = false;
+    std::size_t activation_bytes_ = 0, states_at_ = 0; // of one thread
+    float *states_ = nullptr, *embeddings_ = nullptr;  // [tokens, hidden], [texts, dimensions]; null: not asked for
+    std::atomic<std::size_t> not_finite_{SIZE_MAX};    // the first text whose results aren't numbers
+    std::atomic<bool> cancelled_{false};
+
+    [[nodiscard]] bool asked(Outputs one) const noexcept { return contains(outputs_, one); }
+    [[nodiscard]] bool is_cancelled() const noexcept {
+        return options_.cancel && options_.cancel->load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] static Error cancelled() noexcept { return Error::fixed(Status::cancelled, "the caller cancelled the call"); }
+    [[nodiscard]] static Error no_memory() noexcept {
+        return Error::fixed(Status::out_of_memory, "no memory for the call's workspace");
+    }
+
+    [[nodiscard]] Result<void> check_arguments(Scalar scalar) noexcept;
+    [[nodiscard]] Result<std::string_view> find_prompt() const noexcept;
+    [[nodiscard]] Result<void> tokenize() noexcept;
+    [[nodiscard]] Result<void> plan(Team &team) noexcept;
+    void compute(Chunk const &chunk, std::size_t worker) noexcept;
+
+  public:
+    EncodeCall(EncodingParts const &model, TapeView texts, Outputs outputs, EncodeOptions const &options) noexcept
+        : model_(model), texts_(texts), outputs_(outputs), options_(options) {}
+
+    /// Fills the arena of a draft. `Lend` answers something with a `team()`, or null where
+    /// there is no memory, which is held until the call ends.
+    ///
+    /// Errors  as `BoundModel::text_encode`.
+    template <class Lend>
+    [[nodiscard]] Result<Encoded<Ram>> run(Scalar scalar, Arena<Ram> &arena, Lend lend) noexcept;
+};
+
+inline Result<void> EncodeCall::check_arguments(Scalar scalar) noexcept {
+    constexpr Outputs all = Outputs::embeddings | Outputs::states | Outputs::token_vectors | Outputs::probabilities | Outputs::sparse;
+    constexpr Outputs served = Outputs::embeddings | Outputs::states;
+    if (outputs_ == Outputs{}) return Error::fixed(Status::invalid_argument, "outputs: none was asked for");
+    if (!contains(all, outputs_))
+        return Error::of(Status::invalid_argument, "outputs: ", static_cast<std::uint32_t>(outputs_), " names an unknown one");
+    for (Outputs const one : {Outputs::token_vectors, Outputs::probabilities, Outputs::sparse})
+        if (asked(one))
+            return Error::of(Status::unsupported, "outputs: the model gives embeddings and states, not ", outputs_name(one));
+    static_assert(contains(all, served));
+    if (scalar != Scalar::f32)
+        return Error::fixed(Status::unsupported, "scalar: only f32 is written in this version");
+    if (options_.dimensions != 0 && options_.dimensions != model_.dimensions())
+        return Error::of(Status::unsupported, "options.dimensions: ", options_.dimensions, "; only the model's ",
+                         model_.dimensions(), " are served in this version");
+    if (options_.tokens_per_call != 0)
+        return Error::fixed(Status::unsupported, "options.tokens_per_call: only 0 is served in this version");
+    normalizes_ = options_.normalize == Normalize::on ||
+                  (options_.normalize == Normalize::as_published && model_.configuration.normalize);
+    return {};
+}
+
+inline Result<std::string_view> EncodeCall::find_prompt() const noexcept {
+    FolderConfiguration const &folder = model_.configuration;
+    std::string_view const name = !options_.prompt.empty()     ? options_.prompt
+                                  : folder.default_prompt_name ? std::string_view(*folder.default_prompt_name)
+                                                               : std::string_view();
+    if (name.empty()) return std::string_view();
+    for (auto const &[known, text] : folder.prompts) {
+        if (known != name) continue;
+        if (!text.empty() && !folder.pooling.include_prompt)
+            return Error::of(Status::unsupported, "prompt ", name,
+                             ": the folder leaves prompts out of the pooling, which isn't served in this version");
+        return std::string_view(text);
+    }
+    return Error::of(Status::invalid_argument, "options.prompt: the model has no prompt named ", name);
+}
+
+inline Result<void> EncodeCall::tokenize() noexcept {
+    Workspace &work = *workspace_;
+    auto const prompt = find_prompt();
+    if (!prompt) return prompt.error();
+    work.ids.clear(), work.offsets.clear(), work.truncated.clear();
+    if (!work.offsets.push_back(0)) return no_memory();
+    std::size_t const longest = model_.configuration.max_sequence_length;
+    for (std::size_t i = 0; i != texts_.size(); ++i) {
+        std::string_view text = texts_[i];
+        if (!prompt->empty()) {
+            work.prompted.clear();
+            if (!work.prompted.append(prompt->data(), prompt->size()) || !work.prompted.append(text.data(), text.size()))
+                return no_memory();
+            text = {work.prompted.data(), work.prompted.size()};
+        }
+        auto const cut = model_.tokenizer.encode_into(text, longest, work.ids, work.tokenizer);
+        if (!cut) return cut.error();
+        if (*cut != 0 && options_.truncate == Truncate::refuse)
+            return Error::of(Status::invalid_argument, "text ", i, " has ", longest + *cut, " tokens, and the model reads ", longest);
+        if (work.ids.size() > UINT32_MAX)
+            return Error::fixed(Status::out_of_memory, "the tape has more than 4,294,967,295 tokens");
+        auto const counted = static_cast<std::uint32_t>(*cut < UINT32_MAX ? *cut : UINT32_MAX);
+        if (!work.truncated.push_back(counted) || !work.offsets.push_back(static_cast<std::uint32_t>(work.ids.size())))
+            return no_memory();
+        if (i % 64 == 63 && is_cancelled()) return cancelled();
+    }
+    return {};
+}
+
+inline Result<void> EncodeCall::plan(Team &team) noexcept {
+    Workspace &work = *workspace_;
+    auto const rounded = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
+    if (!work.chunks.resize(texts_.size())) return no_memory();
+    work.chunks.truncate(plan_chunks(work.offsets.span(), team.threads(), work.chunks.span()));
+
+    // As for the largest chunk of the longest texts, whatever this call has: so that no order of shapes allocates later.
+    std::size_t const longest = model_.configuration.max_sequence_length;
+    std::size_t tokens = chunk_tokens_k + longest;
+    for (Chunk const &chunk : work.chunks) tokens = chunk.tokens > tokens ? chunk.tokens : tokens;
+    states_at_ = rounded(model_.encoder.workspace_bytes(tokens, longest));
+    activation_bytes_ = states_at_ + rounded(tokens * model_.configuration.encoder.hidden_size * sizeof(float));
+    work.activations.clear(); // nothing to keep, so growth copies nothing
+    if (activation_bytes_ > SIZE_MAX / team.threads() || !work.activations.resize(activation_bytes_ * team.threads()))
+        return Error::of(Status::out_of_memory, "no memory for the workspaces of ", team.threads(), " threads, ", activation_bytes_,
+                         " bytes each");
+    return {};
+}
+
+inline void EncodeCall::compute(Chunk const &chunk, std::size_t worker) noexcept {
+    if (is_cancelled()) return cancelled_.store(true, std::memory_order_relaxed);
+    Workspace const &work = *workspace_;
+    std::size_t const hidden = model_.configuration.encoder.hidden_size, dimensions = model_.dimensions();
+    auto *const memory = const_cast<std::byte *>(work.activations.data()) + worker * activation_bytes_;
+    auto const offsets = work.offsets.span().subspan(chunk.first_text, std::size_t{chunk.texts} + 1);
+    float *const states = states_ ? states_ + offsets[0] * hidden : reinterpret_cast<float *>(memory + states_at_);
+    model_.encoder.forward(work.ids.span(), offsets, states, {memory, states_at_});
+
+    for (std::size_t text = 0; text != chunk.texts; ++text) {
+        std::size_t const tokens = offsets[text + 1] - offsets[text];
+        float const *const rows = states + std::size_t{offsets[text] - offsets[0]} * hidden;
+        bool numbers = !states_ || all_finite(rows, tokens * hidden);
+        if (embeddings_) {
+            float *const embedding = embeddings_ + (chunk.first_text + text) * dimensions;
+            pool(model_.configuration.pooling.modes, rows, tokens, hidden, embedding);
+            numbers = numbers && all_finite(embedding, dimensions);
+            if (normalizes_) normalize(embedding, dimensions);
+        }
+        if (numbers) continue;
+        std::size_t const bad = chunk.first_text + text;
+        for (std::size_t first = not_finite_.load(std::memory_order_relaxed);
+             bad < first && !not_finite_.compare_exchange_weak(first, bad, std::memory_order_relaxed);) {}
+    }
+}
+
+template <class Lend> Result<Encoded<Ram>> EncodeCall::run(Scalar scalar, Arena<Ram> &arena, Lend lend) noexcept {
+    auto draft = arena.begin();
+    if (!draft) return std::move(draft).error();
+    if (auto checked = check_arguments(scalar); !checked) return std::move(checked).error();
+    if (draft->holds(texts_.data(), texts_.size_bytes()))
+        return Error::fixed(Status::invalid_argument, "the tape's bytes lie in the arena that the call would rewind");
+    if (is_cancelled()) return cancelled();
+
+    auto const session = lend();
+    if (!session.team()) return no_memory();
+    Team &team = *session.team();
+    if (!team.kept()) team.kept().reset(new (std::nothrow) Workspace);
+    if (!team.kept()) return no_memory();
+    workspace_ = static_cast<Workspace *>(team.kept().get());
+    if (auto done = tokenize(); !done) return std::move(done).error();
+    if (auto done = plan(team); !done) return std::move(done).error();
+
+    Workspace &work = *workspace_;
+    bool const wants_states = asked(Outputs::states), wants_embeddings = asked(Outputs::embeddings);
+    std::size_t const texts = texts_.size(), tokens = work.ids.size(), hidden = model_.configuration.encoder.hidden_size;
+    auto const embeddings = draft->place<float>(wants_embeddings ? texts : 0, wants_embeddings ? model_.dimensions() : 0);
+    auto const states = draft->place_ragged<float>(wants_states ? texts : 0, wants_states ? tokens : 0, wants_states ? hidden : 0);
+    auto const token_ids = draft->place<std::uint32_t>(wants_states ? tokens : 0, 1);
+    auto const truncated = draft->place<std::uint32_t>(texts, 1);
+    auto writing = (*std::move(draft)).commit();
+    if (!writing) return std::move(writing).error();
+
+    auto const copy = [](std::span<std::uint32_t> to, std::span<std::uint32_t const> from) noexcept {
+        if (!from.empty()) std::memcpy(to.data(), from.data(), from.size_bytes());
+    };
+    copy(writing->values(truncated), work.truncated.span());
+    writing->offsets(states)[0] = 0;
+    if (wants_states) copy(writing->values(token_ids), work.ids.span()), copy(writing->offsets(states), work.offsets.span());
+    states_ = wants_states ? writing->data(states) : nullptr;
+    embeddings_ = wants_embeddings ? writing->data(embeddings) : nullptr;
+    auto const task = [](void *context, std::size_t chunk, std::size_t worker) noexcept {
+        auto &call = *static_cast<EncodeCall *>(context);
+        call.compute(call.workspace_->chunks[chunk], worker);
+    };
+    team.run(work.chunks.size(), task, this);
+
+    if (cancelled_.load(std::memory_order_relaxed)) return cancelled(); // the writing fails: its rows are stale
+    if (std::size_t const text = not_finite_.load(std::memory_order_relaxed); text != SIZE_MAX)
+        return Error::of(Status::corrupt, "the results of text ", text, " are NaN or infinite: the weights are damaged");
+    auto published = (*std::move(writing)).publish();
+    if (!published) return std::move(published).error();
+    return Encoded<Ram>(outputs_, texts, wants_embeddings ? (*published)[embeddings] : Rows<Ram>(),
+                        wants_states ? (*published)[states] : RaggedRows<Ram>(), (*published)[truncated],
+                        wants_states ? (*published)[token_ids] : Rows<Ram>());
+}
+
+} // namespace uform
+
+#endif // UFORM_ENCODE_HPP

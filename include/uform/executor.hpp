@@ -1,0 +1,230 @@
+/// Where calls compute: a set of threads, the caller's among them.
+#ifndef UFORM_EXECUTOR_HPP
+#define UFORM_EXECUTOR_HPP
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "uform/buffer.hpp"
+#include "uform/config.hpp"
+#include "uform/ram.hpp"
+#include "uform/residency.hpp"
+#include "uform/status.hpp"
+
+namespace uform {
+
+template <AnyResidency R> class Executor;
+
+/// Something that an executor keeps between calls, such as a workspace. Made by the first call that needs it.
+struct KeptState {
+    KeptState() noexcept = default;
+    KeptState(KeptState const &) = delete;
+    virtual ~KeptState() = default;
+};
+
+/// One call at work: it may run tasks on the threads of its team, and use what the team keeps. Not copyable.
+class Team {
+  public:
+    /// A task's body: task numbers rise from 0, workers are numbered below `threads()`, the caller is worker 0.
+    using Task = void (*)(void *context, std::size_t task, std::size_t worker) noexcept;
+
+    Team(Team const &) = delete;
+    Team &operator=(Team const &) = delete;
+
+    [[nodiscard]] virtual std::size_t threads() const noexcept = 0;
+    /// Runs `count` tasks, each once, and returns when all are done. The order and the worker of a task may differ from
+    /// call to call. What the caller wrote before is seen by the tasks, and what they wrote is seen by the caller.
+    virtual void run(std::size_t count, Task task, void *context) noexcept = 0;
+    /// The state that is kept between calls; null until a call made one.
+    [[nodiscard]] virtual std::unique_ptr<KeptState> &kept() noexcept = 0;
+
+  protected:
+    Team() noexcept = default;
+    ~Team() = default;
+};
+
+/// The calling thread alone, with state that lives elsewhere.
+class CallerTeam final : public Team {
+    std::unique_ptr<KeptState> &kept_;
+
+  public:
+    explicit CallerTeam(std::unique_ptr<KeptState> &kept) noexcept : kept_(kept) {}
+    [[nodiscard]] std::size_t threads() const noexcept override { return 1; }
+    void run(std::size_t count, Task task, void *context) noexcept override {
+        for (std::size_t i = 0; i != count; ++i) task(context, i, 0);
+    }
+    [[nodiscard]] std::unique_ptr<KeptState> &kept() noexcept override { return kept_; }
+};
+
+/// Threads on which `Ram` calls compute. A shared handle: copies are the same executor.
+///
+/// Threads  usable from many; calls on it queue, one at a time. The calling thread works too, so an executor of one
+///          thread has no thread of its own.
+/// Memory   keeps the workspace of its calls, grown to the largest, until the last handle goes.
+template <> class Executor<Ram> {
+    /// The workers, and the one call that they serve.
+    class Threads final : public Team {
+        struct Worker {
+            Threads *team;
+            pthread_t thread;
+            std::size_t number;
+        };
+        pthread_mutex_t calls_ = PTHREAD_MUTEX_INITIALIZER; // held by the call at work
+        pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+        pthread_cond_t started_ = PTHREAD_COND_INITIALIZER, finished_ = PTHREAD_COND_INITIALIZER;
+        std::atomic<std::uint64_t> round_{0};  // moves when workers have something to do
+        std::atomic<std::size_t> next_{0};     // the next task to take
+        std::atomic<std::size_t> working_{0};  // workers that have not finished this round
+        bool stop_ = false;
+        std::size_t count_ = 0;
+        Task task_ = nullptr;
+        void *context_ = nullptr;
+        Buffer<Worker> workers_;
+        std::unique_ptr<KeptState> kept_;
+
+        // Waking a sleeper takes tens of microseconds, so both sides look for a while first; a core that was taken away
+        // makes longer spinning a loss.
+        static constexpr int spins = 4000;
+        template <class Condition> [[nodiscard]] static bool spin_until(Condition condition) noexcept {
+            for (int i = 0; i != spins; ++i) {
+                if (condition()) return true;
+#if UFORM_X86
+                __builtin_ia32_pause();
+#endif
+            }
+            return condition();
+        }
+        void take_tasks(std::size_t worker) noexcept {
+            for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) task_(context_, i, worker);
+        }
+        void work(std::size_t number) noexcept {
+            for (std::uint64_t seen = 0;;) {
+                if (!spin_until([&] { return round_.load(std::memory_order_acquire) != seen; })) {
+                    pthread_mutex_lock(&mutex_);
+                    while (round_.load(std::memory_order_acquire) == seen) pthread_cond_wait(&started_, &mutex_);
+                    pthread_mutex_unlock(&mutex_);
+                }
+                seen = round_.load(std::memory_order_acquire);
+                if (stop_) return;
+                take_tasks(number);
+                if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+                    pthread_mutex_lock(&mutex_);
+                    pthread_cond_signal(&finished_);
+                    pthread_mutex_unlock(&mutex_);
+                }
+            }
+        }
+        void start_round() noexcept {
+            pthread_mutex_lock(&mutex_);
+            round_.fetch_add(1, std::memory_order_release);
+            pthread_cond_broadcast(&started_);
+            pthread_mutex_unlock(&mutex_);
+        }
+
+      public:
+        Threads() noexcept = default;
+        ~Threads() {
+            stop_ = true;
+            start_round();
+            for (auto const &worker : workers_.span()) pthread_join(worker.thread, nullptr);
+        }
+        [[nodiscard]] Result<void> start(std::size_t threads) noexcept {
+            if (threads > 65536 || !workers_.reserve(threads))
+                return Error::of(Status::out_of_memory, "an executor of ", threads, " threads; the most is 65,536");
+            for (std::size_t number = 1; number != threads; ++number) {
+                Worker &worker = workers_.data()[number - 1];
+                worker.team = this, worker.number = number;
+                auto const body = [](void *given) -> void * {
+                    auto const *self = static_cast<Worker *>(given);
+                    self->team->work(self->number);
+                    return nullptr;
+                };
+                if (pthread_create(&worker.thread, nullptr, body, &worker) != 0)
+                    return Error::of(Status::out_of_memory, "the system gives only ", number, " of ", threads, " threads");
+                (void)workers_.resize(number);
+            }
+            return {};
+        }
+
+        [[nodiscard]] std::size_t threads() const noexcept override { return workers_.size() + 1; }
+        void run(std::size_t count, Task task, void *context) noexcept override {
+            if (count == 0) return;
+            if (count == 1 || workers_.empty()) {
+                for (std::size_t i = 0; i != count; ++i) task(context, i, 0);
+                return;
+            }
+            count_ = count, task_ = task, context_ = context;
+            next_.store(0, std::memory_order_relaxed);
+            working_.store(workers_.size(), std::memory_order_relaxed);
+            start_round();
+            take_tasks(0);
+            auto const done = [&] { return working_.load(std::memory_order_acquire) == 0; };
+            if (spin_until(done)) return;
+            pthread_mutex_lock(&mutex_);
+            while (!done()) pthread_cond_wait(&finished_, &mutex_);
+            pthread_mutex_unlock(&mutex_);
+        }
+        [[nodiscard]] std::unique_ptr<KeptState> &kept() noexcept override { return kept_; }
+
+        void lock() noexcept { pthread_mutex_lock(&calls_); }
+        void unlock() noexcept { pthread_mutex_unlock(&calls_); }
+    };
+    std::shared_ptr<Threads> threads_;
+
+    explicit Executor(std::shared_ptr<Threads> threads) noexcept : threads_(std::move(threads)) {}
+
+  public:
+    /// An executor with that many threads at work, the caller's among them; 0: as many as the process may use.
+    /// Errors: `out_of_memory`, also where the system gives no more threads.
+    [[nodiscard]] static Result<Executor> with_threads(std::size_t threads) noexcept {
+        if (threads == 0) {
+            cpu_set_t may_use;
+            long const online = sysconf(_SC_NPROCESSORS_ONLN); // where there are more than a cpu_set_t can name
+            threads = sched_getaffinity(0, sizeof may_use, &may_use) == 0 ? static_cast<std::size_t>(CPU_COUNT(&may_use))
+                      : online > 0                                        ? static_cast<std::size_t>(online)
+                                                                          : 1;
+        }
+        auto *team = new (std::nothrow) Threads;
+        if (!team) return Error::fixed(Status::out_of_memory, "no memory for an executor");
+        std::shared_ptr<Threads> shared;
+#if UFORM_EXCEPTIONS
+        try {
+            shared.reset(team);
+        } catch (std::bad_alloc const &) { // `reset` has deleted the team
+            return Error::fixed(Status::out_of_memory, "no memory for an executor");
+        }
+#else
+        shared.reset(team);
+#endif
+        if (auto done = shared->start(threads); !done) return done.error();
+        return Executor(std::move(shared));
+    }
+
+    /// Threads at work in a call, the caller's among them.
+    [[nodiscard]] std::size_t threads() const noexcept { return threads_->threads(); }
+
+    /// Waits for its turn, then lends the threads to one call until it ends. Not to be nested on one executor.
+    class Session {
+        std::shared_ptr<Threads> threads_;
+
+      public:
+        explicit Session(Executor const &executor) noexcept : threads_(executor.threads_) { threads_->lock(); }
+        Session(Session const &) = delete;
+        Session &operator=(Session const &) = delete;
+        ~Session() { threads_->unlock(); }
+        /// Never null.
+        [[nodiscard]] Team *team() const noexcept { return threads_.get(); }
+    };
+};
+
+} // namespace uform
+
+#endif // UFORM_EXECUTOR_HPP

@@ -1,0 +1,230 @@
+/// A model: a folder of weights, loaded once, and the verbs that turn texts into vectors with it.
+#ifndef UFORM_MODEL_HPP
+#define UFORM_MODEL_HPP
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "uform/arena.hpp"
+#include "uform/checkpoint/checkpoint.hpp"
+#include "uform/checkpoint/configuration.hpp"
+#include "uform/config.hpp"
+#include "uform/encode.hpp"
+#include "uform/encoded.hpp"
+#include "uform/encoder/bert.hpp"
+#include "uform/executor.hpp"
+#include "uform/options.hpp"
+#include "uform/outputs.hpp"
+#include "uform/status.hpp"
+#include "uform/tape.hpp"
+#include "uform/text/tokenizer.hpp"
+
+namespace uform {
+
+class Model;
+
+/// What all handles of a model share.
+class ModelState {
+    /// The workspace of one thread that calls without an executor, lent and taken back.
+    struct CallerSlot {
+        std::unique_ptr<KeptState> kept;
+        CallerSlot *next = nullptr;
+    };
+    Checkpoint checkpoint_; // the encoder reads its tables of embeddings
+    EncodingParts parts_;
+    std::vector<std::string> prompts_, warnings_;
+    mutable pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+    mutable CallerSlot *idle_ = nullptr; // the last one given back first, so that a single caller meets its own again
+
+    friend class Model;
+
+  public:
+    ModelState(Checkpoint checkpoint, EncodingParts parts)
+        : checkpoint_(std::move(checkpoint)), parts_(std::move(parts)), warnings_(parts_.configuration.warnings) {
+        for (auto const &[name, text] : parts_.configuration.prompts) prompts_.push_back(name);
+        for (auto const &warning : parts_.tokenizer.warnings()) warnings_.push_back(warning);
+    }
+    ModelState(ModelState const &) = delete;
+    ModelState &operator=(ModelState const &) = delete;
+    ~ModelState() {
+        while (idle_) delete std::exchange(idle_, idle_->next);
+    }
+
+    [[nodiscard]] EncodingParts const &parts() const noexcept { return parts_; }
+
+    /// The calling thread with a workspace of the model's, for one call.
+    class CallerSession {
+        ModelState const &model_;
+        CallerSlot *slot_;
+        mutable std::optional<CallerTeam> team_;
+
+      public:
+        explicit CallerSession(ModelState const &model) noexcept : model_(model) {
+            pthread_mutex_lock(&model_.mutex_);
+            slot_ = model_.idle_;
+            if (slot_) model_.idle_ = slot_->next;
+            pthread_mutex_unlock(&model_.mutex_);
+            if (!slot_) slot_ = new (std::nothrow) CallerSlot;
+            if (slot_) team_.emplace(slot_->kept);
+        }
+        CallerSession(CallerSession const &) = delete;
+        CallerSession &operator=(CallerSession const &) = delete;
+        ~CallerSession() {
+            if (!slot_) return;
+            pthread_mutex_lock(&model_.mutex_);
+            slot_->next = model_.idle_, model_.idle_ = slot_;
+            pthread_mutex_unlock(&model_.mutex_);
+        }
+        [[nodiscard]] Team *team() const noexcept { return team_ ? &*team_ : nullptr; }
+    };
+};
+
+/// A model with the executor that its calls compute on. A handle: it keeps both.
+template <AnyResidency R> class BoundModel {
+    std::shared_ptr<ModelState const> state_;
+    Executor<R> executor_;
+
+    friend class Model;
+    BoundModel(std::shared_ptr<ModelState const> state, Executor<R> executor) noexcept
+        : state_(std::move(state)), executor_(std::move(executor)) {}
+
+  public:
+    /// Encodes each text of a tape into the arena, computing on the executor's threads.
+    ///
+    /// Shapes  embeddings [texts, dimensions], states [tokens, hidden] with offsets [texts + 1]; each only if asked for
+    /// Errors  `contended`: the arena serves another call, or a reader holds it. `invalid_argument`: no output, a prompt
+    ///         that isn't there, a text too long where `Truncate::refuse` says so, or a tape in the arena itself.
+    ///         `unsupported`: an output, scalar or option that this model or version can't serve. `out_of_memory`.
+    ///         `cancelled`. After these the arena's previous results are as they were, unless the call was cancelled
+    ///         while it computed. `corrupt`: results that aren't numbers; the previous results are stale then.
+    /// Memory  grows the arena and the executor's workspace to the largest call, then allocates nothing.
+    /// Threads any; calls on one executor queue.
+    /// Order   a text's rows are the same bits alone, beside any other text and on any number of threads.
+    [[nodiscard]] Result<Encoded<R>> text_encode(TapeView texts, Outputs outputs, Scalar scalar,
+                                                 Arena<R> &arena UFORM_LIFETIMEBOUND,
+                                                 EncodeOptions const &options = {}) const noexcept
+        requires std::same_as<R, Ram>
+    {
+        return EncodeCall(state_->parts(), texts, outputs, options).run(scalar, arena, [this] {
+            return typename Executor<R>::Session(executor_);
+        });
+    }
+    Result<Encoded<R>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&, EncodeOptions const & = {}) const = delete;
+};
+
+/// A loaded model. A shared handle: copies are the same model, usable from many threads.
+class Model {
+    std::shared_ptr<ModelState const> state_;
+
+    explicit Model(std::shared_ptr<ModelState const> state) noexcept : state_(std::move(state)) {}
+    [[nodiscard]] FolderConfiguration const &configuration() const noexcept { return state_->parts().configuration; }
+
+    [[nodiscard]] static Result<Model> load_folder(std::string const &folder, LoadOptions const &options) {
+        if (options.compute != Scalar::f32)
+            return Error::fixed(Status::unsupported, "options.compute: only f32 is served in this version");
+        InstructionSet const set = options.instruction_set.value_or(best_instruction_set());
+        if (!supports(set))
+            return Error::of(Status::unsupported, "options.instruction_set: this machine lacks ", instruction_set_name(set));
+        auto configuration = read_configuration(folder);
+        if (!configuration) return std::move(configuration).error();
+        std::string const &place = configuration->transformer_folder;
+        auto tokenizer = Tokenizer::load(place, {.lowercase_first = configuration->lowercase_first});
+        if (!tokenizer) return std::move(tokenizer).error();
+        EncoderConfiguration const &asked = configuration->encoder;
+        if (tokenizer->vocabulary_size() > asked.vocabulary_size)
+            return Error::of(Status::corrupt, place, ": the tokenizer has ids up to ", tokenizer->vocabulary_size() - 1,
+                             ", and vocab_size of config.json is ", asked.vocabulary_size);
+        if (configuration->max_sequence_length < tokenizer->special_tokens_count())
+            return Error::of(Status::corrupt, place, ": texts of at most ", configuration->max_sequence_length,
+                             " tokens, and ", tokenizer->special_tokens_count(), " of them are special");
+        auto checkpoint = Checkpoint::open(place);
+        if (!checkpoint) return std::move(checkpoint).error();
+
+        auto const number = [](std::size_t count) { // what is too large is refused by the encoder
+            return static_cast<std::uint32_t>(count < UINT32_MAX ? count : UINT32_MAX);
+        };
+        BertShape const shape = {.layers = number(asked.layers),
+                                 .hidden = number(asked.hidden_size),
+                                 .heads = number(asked.heads),
+                                 .intermediate = number(asked.intermediate_size),
+                                 .vocabulary = number(asked.vocabulary_size),
+                                 .positions = number(asked.positions),
+                                 .segments = number(asked.token_types),
+                                 .layer_norm_epsilon = asked.layer_norm_epsilon,
+                                 .activation = asked.activation};
+        auto encoder = BertEncoder::load(shape, *checkpoint, set);
+        if (!encoder) return std::move(encoder).error();
+        checkpoint->drop_pages(); // all were read once; of the tables only rows in use come back
+        return Model(std::make_shared<ModelState const>(
+            *std::move(checkpoint), EncodingParts{*std::move(configuration), *std::move(tokenizer), *std::move(encoder)}));
+    }
+
+  public:
+    /// Loads a folder as sentence-transformers or transformers publish it, without any conversion.
+    ///
+    /// Errors  `io`: a file that isn't there or can't be read. `corrupt`: a damaged or contradictory one, or weights that
+    ///         aren't numbers. `unsupported`: an architecture, module, tokenizer or option that this version doesn't
+    ///         serve. `out_of_memory`. Each names the file, and the key, tensor or limit.
+    /// Memory  the weights once, packed for the kernels; tables of embeddings stay in the file's mapping, which must not
+    ///         be changed while the model lives.
+    [[nodiscard]] static Result<Model> load(std::string const &folder, LoadOptions const &options = {}) {
+#if UFORM_EXCEPTIONS
+        try {
+            return load_folder(folder, options);
+        } catch (std::bad_alloc const &) {
+            return Error::of(Status::out_of_memory, folder, ": no memory to load the model");
+        }
+#else
+        return load_folder(folder, options);
+#endif
+    }
+
+    /// Columns of the embeddings.
+    [[nodiscard]] std::size_t dimensions() const noexcept { return state_->parts().dimensions(); }
+    /// Columns of the states.
+    [[nodiscard]] std::size_t hidden_size() const noexcept { return configuration().encoder.hidden_size; }
+    [[nodiscard]] std::size_t layers() const noexcept { return configuration().encoder.layers; }
+    /// Tokens of the longest text that is read whole, special ones included.
+    [[nodiscard]] std::size_t max_sequence_length() const noexcept { return configuration().max_sequence_length; }
+    /// The outputs that calls may ask for.
+    [[nodiscard]] Outputs outputs() const noexcept { return Outputs::embeddings | Outputs::states; }
+    /// Whether embeddings are of unit length as the model was published.
+    [[nodiscard]] bool normalizes() const noexcept { return configuration().normalize; }
+    /// Names of a classifier's labels; none for an encoder.
+    [[nodiscard]] std::span<std::string const> labels() const noexcept { return {}; }
+    /// Names that `EncodeOptions::prompt` may take.
+    [[nodiscard]] std::span<std::string const> prompts() const noexcept UFORM_LIFETIMEBOUND { return state_->prompts_; }
+    /// What the folder says that isn't followed, one text each.
+    [[nodiscard]] std::span<std::string const> warnings() const noexcept UFORM_LIFETIMEBOUND { return state_->warnings_; }
+    [[nodiscard]] Tokenizer const &tokenizer() const noexcept UFORM_LIFETIMEBOUND { return state_->parts().tokenizer; }
+    /// The kernels that calls use.
+    [[nodiscard]] InstructionSet instruction_set() const noexcept { return state_->parts().encoder.instruction_set(); }
+
+    /// The verbs, computing on `executor`.
+    template <AnyResidency R> [[nodiscard]] BoundModel<R> on(Executor<R> const &executor) const noexcept {
+        return {state_, executor};
+    }
+
+    /// As `BoundModel::text_encode`, on the calling thread, with a workspace that the model keeps.
+    [[nodiscard]] Result<Encoded<Ram>> text_encode(TapeView texts, Outputs outputs, Scalar scalar,
+                                                   Arena<Ram> &arena UFORM_LIFETIMEBOUND,
+                                                   EncodeOptions const &options = {}) const noexcept {
+        return EncodeCall(state_->parts(), texts, outputs, options).run(scalar, arena, [this] {
+            return ModelState::CallerSession(*state_);
+        });
+    }
+    Result<Encoded<Ram>> text_encode(TapeView, Outputs, Scalar, Arena<Ram> &&, EncodeOptions const & = {}) const = delete;
+};
+
+} // namespace uform
+
+#endif // UFORM_MODEL_HPP

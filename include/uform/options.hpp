@@ -1,0 +1,51 @@
+/// The options of loading and encoding, to be named with designated initialisers.
+#ifndef UFORM_OPTIONS_HPP
+#define UFORM_OPTIONS_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "uform/kernels/instruction_set.hpp"
+#include "uform/scalar.hpp"
+
+namespace uform {
+
+/// What happens to a text that is longer than the model reads.
+enum class Truncate : std::uint8_t {
+    cut,    ///< its end is cut, and the result counts the tokens
+    refuse, ///< the call answers `invalid_argument` and nothing is touched
+};
+
+/// Whether embeddings are scaled to unit length.
+enum class Normalize : std::uint8_t { as_published, on, off };
+
+/// What a text is, for models that treat queries and documents differently. None of this version's does.
+enum class Role : std::uint8_t { document, query };
+
+struct LoadOptions {
+    /// The type that the encoder computes in: `f32` in this version.
+    Scalar compute = Scalar::f32;
+    /// The kernels to use; empty: the best that the machine has. One that it lacks is `unsupported`.
+    std::optional<InstructionSet> instruction_set = std::nullopt;
+};
+
+struct EncodeOptions {
+    /// The name of a prompt of `Model::prompts()` to put before every text; empty: the folder's default, if it names one.
+    std::string_view prompt = {};
+    Truncate truncate = Truncate::cut;
+    /// Columns of the embeddings; 0: the model's. Fewer are `unsupported` in this version.
+    std::size_t dimensions = 0;
+    /// The most tokens that a call may compute at once; 0: the model's choice. Others are `unsupported` in this version.
+    std::size_t tokens_per_call = 0;
+    Normalize normalize = Normalize::as_published;
+    Role role = Role::document;
+    /// A call stops with `cancelled` soon after this becomes true. Must live until the call has returned.
+    std::atomic<bool> const *cancel = nullptr;
+};
+
+} // namespace uform
+
+#endif // UFORM_OPTIONS_HPP
