@@ -84,7 +84,7 @@ void check(Kernels const &kernels, Layer const &layer, Case const &what, std::si
 
 TEST_CASE("a linear layer equals double precision at every edge", "[kernels][linear]") {
     for_each_set([](Kernels const &kernels) {
-        for (std::uint32_t inputs : {1u, 2u, 7u, 32u, 65u, 512u, 513u, 1100u})
+        for (std::uint32_t inputs : {1u, 2u, 7u, 32u, 65u, 512u, 513u, 768u, 769u, 1100u})
             for (std::uint32_t outputs : {1u, 5u, 8u, 23u, 24u, 25u, 47u, 48u, 49u, 96u, 100u}) {
                 if (inputs > 100 && outputs > 50) continue;
                 Layer const layer(kernels, inputs, outputs);

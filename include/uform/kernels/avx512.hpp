@@ -178,12 +178,12 @@ UFORM_TARGET_AVX512 inline void layer_norm(float const *in, std::size_t rows, st
     }
 }
 
-/// The table for AVX-512: 24 sums in registers, a panel's block of 96 KiB in the second cache.
+/// The table for AVX-512: 24 sums in registers, a panel's block of 144 KiB in the second cache.
 inline constexpr Kernels kernels = {
     .set = InstructionSet::avx512,
     .linear = {8, 48, tiles<3, std::make_index_sequence<8>>},
     .attention = {12, 32, tiles<2, std::make_index_sequence<12>>},
-    .depth_block = 512,
+    .depth_block = 768,
     .softmax = softmax,
     .layer_norm = layer_norm,
 };

@@ -112,12 +112,13 @@ inline void apply_linear(Kernels const &kernels, PackedLinear const &layer, Line
     for (std::size_t block = 0; block < row_blocks; ++block) {
         std::size_t const first_row = call.rows * block / row_blocks, end_row = call.rows * (block + 1) / row_blocks;
         std::size_t const rows = end_row - first_row, tiles = (rows + shape.rows - 1) / shape.rows;
-        for (std::size_t cut = 0; cut < depth_blocks; ++cut) {
-            std::size_t const first_input = inputs * cut / depth_blocks, end_input = inputs * (cut + 1) / depth_blocks;
-            bool const last = cut + 1 == depth_blocks;
-            for (std::size_t panel = call.first_panel; panel < last_panel; ++panel) {
-                std::size_t const column = panel * width;
-                auto const *weights = reinterpret_cast<float const *>(layer.panels + panel * layer.panel_bytes());
+        for (std::size_t panel = call.first_panel; panel < last_panel; ++panel) {
+            std::size_t const column = panel * width;
+            auto const *weights = reinterpret_cast<float const *>(layer.panels + panel * layer.panel_bytes());
+            for (std::size_t cut = 0; cut < depth_blocks; ++cut) { // the panel's sums stay in the second cache
+                std::size_t const first_input = inputs * cut / depth_blocks;
+                std::size_t const end_input = inputs * (cut + 1) / depth_blocks;
+                bool const last = cut + 1 == depth_blocks;
                 for (std::size_t t = 0; t < tiles; ++t) { // even tiles: 9 rows are 5 and 4, not 8 and 1
                     std::size_t const row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
                     Tile const tile = {
