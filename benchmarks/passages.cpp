@@ -50,9 +50,7 @@ template <class T> T value_of(uform::Result<T> result, std::string_view what) {
     return std::move(result).value();
 }
 
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Resident bytes of this process, 0 where /proc does not tell.
 std::size_t resident_bytes() {
@@ -81,8 +79,8 @@ class Bench {
     uform::Encoded<uform::Ram> encode(std::size_t first, std::size_t count) {
         uform::TapeView const all = tape_;
         uform::TapeView const part = all.subtape(first, count);
-        return executor_ ? value_of(model_.on(*executor_).text_encode(part, uform::Outputs::embeddings,
-                                                                       uform::Scalar::f32, arena_),
+        return executor_ ? value_of(model_.on(*executor_)
+                                        .text_encode(part, uform::Outputs::embeddings, uform::Scalar::f32, arena_),
                                     "text_encode")
                          : value_of(model_.text_encode(part, uform::Outputs::embeddings, uform::Scalar::f32, arena_),
                                     "text_encode");

@@ -70,7 +70,7 @@ bool read_texts(std::string const &file, bool paragraphs, std::vector<Text> &tex
         else if (starts || !paragraphs) texts.push_back({words, &file, line}), starts = false;
         else texts.back().words += '\n' + words;
     }
-    return true;
+    return !in.bad(); // a folder opens, and can't be read
 }
 
 /// Encodes the corpus batch by batch through one arena; answers its rows end to end.
@@ -133,7 +133,8 @@ uform::Result<void> answer(uform::BoundModel<uform::Ram> const &model, std::stri
 int main(int count, char **arguments) {
     Options options;
     if (!read_options(count, arguments, options)) {
-        std::cerr << "usage: semantic_search MODEL_FOLDER FILE… [--query TEXT]… [--top N] [--threads N] [--paragraphs]\n";
+        std::cerr
+            << "usage: semantic_search MODEL_FOLDER FILE… [--query TEXT]… [--top N] [--threads N] [--paragraphs]\n";
         return 2;
     }
     std::vector<Text> texts;
@@ -156,8 +157,8 @@ int main(int count, char **arguments) {
 
     auto index = encode(bound, texts, arena);
     if (!index) return report(index.error());
-    std::cerr << texts.size() << " texts, " << model->dimensions() << " dimensions, "
-              << arena.capacity() / 1024 << " KiB of arena\n";
+    std::cerr << texts.size() << " texts, " << model->dimensions() << " dimensions, " << arena.capacity() / 1024
+              << " KiB of arena\n";
 
     for (auto const &query : options.queries)
         if (auto done = answer(bound, query, options, texts, *index, arena); !done) return report(done.error());

@@ -12,7 +12,8 @@ int main(int count, char **arguments) {
     auto tape = uform::Tape::from(std::span(arguments + 2, arguments + count)).value();
     uform::Arena<uform::Ram> arena; // no executor: calls run on this thread
 
-    auto encoded = model.text_encode(tape, uform::Outputs::states | uform::Outputs::embeddings, uform::Scalar::f32, arena);
+    auto encoded =
+        model.text_encode(tape, uform::Outputs::states | uform::Outputs::embeddings, uform::Scalar::f32, arena);
     if (!encoded) return std::fprintf(stderr, "%s\n", encoded.error().what()), 1;
     auto states = encoded->states();
     auto offsets = states.offsets().value();

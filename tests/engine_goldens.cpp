@@ -114,8 +114,9 @@ TEST_CASE("engine: every pooling, in both spellings, is the reference's") {
             bool const normalized = one.find("normalize").boolean().value();
             auto const model = uform::Model::load(folder.path()).value();
             uform::Arena<Ram> arena;
-            auto const encoded = model.text_encode(tape, Outputs::embeddings, Scalar::f32, arena,
-                                                   {.normalize = normalized ? uform::Normalize::on : uform::Normalize::off});
+            auto const encoded =
+                model.text_encode(tape, Outputs::embeddings, Scalar::f32, arena,
+                                  {.normalize = normalized ? uform::Normalize::on : uform::Normalize::off});
             auto const expected = golden.read<float>("embeddings." + title);
             REQUIRE(model.dimensions() * texts.size() == expected.size());
             double const off = largest_difference(encoded.value().embeddings().values<float>().value(), expected);
@@ -133,7 +134,8 @@ TEST_CASE("engine: lower-casing before everything, where sentence_bert_config.js
     auto const tape = uform::Tape::from(texts).value();
     uform::Arena<Ram> arena;
     auto const encoded = model.text_encode(tape, Outputs::states, Scalar::f32, arena).value();
-    REQUIRE(std::ranges::equal(encoded.states().offsets().value(), golden.read<std::uint32_t>("offsets.do_lower_case")));
+    REQUIRE(
+        std::ranges::equal(encoded.states().offsets().value(), golden.read<std::uint32_t>("offsets.do_lower_case")));
     REQUIRE(std::ranges::equal(encoded.token_ids().value(), golden.read<std::uint32_t>("ids.do_lower_case")));
     REQUIRE(golden.read<std::uint32_t>("ids.do_lower_case") != golden.read<std::uint32_t>("ids"));
 }

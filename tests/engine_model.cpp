@@ -14,7 +14,8 @@ using uform::Outputs, uform::Ram, uform::Scalar;
 
 namespace {
 
-std::vector<float> vector_of(uform::Model const &model, std::string_view text, uform::EncodeOptions const &options = {}) {
+std::vector<float> vector_of(uform::Model const &model, std::string_view text,
+                             uform::EncodeOptions const &options = {}) {
     uform::Arena<Ram> arena;
     auto const encoded = model.text_encode(text, Outputs::embeddings, Scalar::f32, arena, options).value();
     auto const row = encoded.embeddings().row<float>(0).value();
@@ -29,7 +30,8 @@ double length(std::vector<float> const &vector) {
 } // namespace
 
 TEST_CASE("model: it says what was published") {
-    auto const tiny = uform::Model::load(data_path("tiny")).value(), cased = uform::Model::load(data_path("tiny-cased")).value();
+    auto const tiny = uform::Model::load(data_path("tiny")).value(),
+               cased = uform::Model::load(data_path("tiny-cased")).value();
     CHECK(tiny.dimensions() == 48);
     CHECK(tiny.hidden_size() == 48);
     CHECK(tiny.layers() == 2);
@@ -50,7 +52,8 @@ TEST_CASE("model: normalising is as published, on or off, and a zero vector stay
 
     ModelFolder const folder("tiny");
     folder.change_weights([](WrittenTensors &tensors) {
-        for (std::string const name : {"encoder.layer.1.output.LayerNorm.weight", "encoder.layer.1.output.LayerNorm.bias"})
+        for (std::string const name :
+             {"encoder.layer.1.output.LayerNorm.weight", "encoder.layer.1.output.LayerNorm.bias"})
             tensors.at(name).bytes.assign(48 * 4, '\0');
     });
     for (float const value : vector_of(uform::Model::load(folder.path()).value(), "the model")) CHECK(value == 0.0f);
@@ -58,8 +61,9 @@ TEST_CASE("model: normalising is as published, on or off, and a zero vector stay
 
 TEST_CASE("model: a prompt stands before the text, by its name or as the folder's default") {
     ModelFolder const folder("tiny");
-    folder.write("config_sentence_transformers.json",
-                 R"({"prompts": {"query": "the model ", "other": ""}, "default_prompt_name": null, "similarity_fn_name": "cosine"})");
+    folder.write(
+        "config_sentence_transformers.json",
+        R"({"prompts": {"query": "the model ", "other": ""}, "default_prompt_name": null, "similarity_fn_name": "cosine"})");
     auto const model = uform::Model::load(folder.path()).value();
     std::vector<std::string> const names(model.prompts().begin(), model.prompts().end());
     CHECK(std::count(names.begin(), names.end(), "query") == 1);
@@ -71,7 +75,8 @@ TEST_CASE("model: a prompt stands before the text, by its name or as the folder'
     folder.replace("config_sentence_transformers.json", "null", "\"query\"");
     CHECK(vector_of(uform::Model::load(folder.path()).value(), "a") == vector_of(model, "the model a"));
 
-    folder.write("1_Pooling/config.json", R"({"embedding_dimension": 48, "pooling_mode": "mean", "include_prompt": false})");
+    folder.write("1_Pooling/config.json",
+                 R"({"embedding_dimension": 48, "pooling_mode": "mean", "include_prompt": false})");
     auto const left_out = uform::Model::load(folder.path()).value();
     uform::Arena<Ram> arena;
     auto const refused = left_out.text_encode("a", Outputs::embeddings, Scalar::f32, arena);
@@ -99,8 +104,9 @@ TEST_CASE("model: many threads share a model, an executor, or both") {
             uform::Arena<Ram> arena;
             for (std::size_t i = 0; i != texts.size(); ++i) {
                 auto const at = (i * 7 + thread * 3) % texts.size();
-                auto const encoded = thread % 2 ? model.on(executor).text_encode(texts[at], Outputs::embeddings, Scalar::f32, arena)
-                                                : model.text_encode(texts[at], Outputs::embeddings, Scalar::f32, arena);
+                auto const encoded =
+                    thread % 2 ? model.on(executor).text_encode(texts[at], Outputs::embeddings, Scalar::f32, arena)
+                               : model.text_encode(texts[at], Outputs::embeddings, Scalar::f32, arena);
                 auto const row = encoded.value().embeddings().row<float>(0).value();
                 wrong += std::memcmp(row.data(), expected[at].data(), row.size_bytes()) != 0;
             }
@@ -116,7 +122,11 @@ TEST_CASE("model: threads that share one arena meet contended, never a wrong row
     uform::Arena<Ram> arena;
     std::vector<float> expected;
     {
-        auto const all = model.text_encode(tape, Outputs::embeddings, Scalar::f32, arena).value().embeddings().values<float>().value();
+        auto const all = model.text_encode(tape, Outputs::embeddings, Scalar::f32, arena)
+                             .value()
+                             .embeddings()
+                             .values<float>()
+                             .value();
         expected.assign(all.begin(), all.end());
     }
     std::atomic<int> served{0}, contended{0}, wrong{0};
@@ -148,7 +158,8 @@ TEST_CASE("model: the executor may go before the arena, and the model before its
     {
         auto const executor = uform::Executor<Ram>::with_threads(2).value();
         auto const model = uform::Model::load(data_path("tiny")).value();
-        rows = model.on(executor).text_encode("the model", Outputs::embeddings, Scalar::f32, arena).value().embeddings();
+        rows =
+            model.on(executor).text_encode("the model", Outputs::embeddings, Scalar::f32, arena).value().embeddings();
     }
     CHECK(rows.values<float>().value().size() == 48);
 }

@@ -71,14 +71,14 @@ TEST_CASE("engine: spellings of a checkpoint give the same bits") {
     auto const expected = vectors(data_path("tiny"));
     SECTION("a changed weight is seen at all") {
         ModelFolder const folder("tiny");
-        folder.change_weights([](WrittenTensors &tensors) {
-            tensors.at("encoder.layer.1.output.dense.weight").bytes[3] ^= 1;
-        });
+        folder.change_weights(
+            [](WrittenTensors &tensors) { tensors.at("encoder.layer.1.output.dense.weight").bytes[3] ^= 1; });
         CHECK_FALSE(same_bits(vectors(folder.path()), expected));
     }
     SECTION("with the prefix bert.") {
         ModelFolder const folder("tiny");
-        folder.change_weights([](WrittenTensors &tensors) { rename(tensors, [](auto name) { return "bert." + name; }); });
+        folder.change_weights(
+            [](WrittenTensors &tensors) { rename(tensors, [](auto name) { return "bert." + name; }); });
         CHECK(same_bits(vectors(folder.path()), expected));
     }
     SECTION("with gamma and beta") {
@@ -87,7 +87,8 @@ TEST_CASE("engine: spellings of a checkpoint give the same bits") {
         folder.change_weights([&](WrittenTensors &tensors) {
             rename(tensors, [&](std::string name) {
                 auto const at = name.find("LayerNorm.");
-                if (at != name.npos) name = name.substr(0, at + 10) + (name.ends_with("weight") ? "gamma" : "beta"), ++renamed;
+                if (at != name.npos)
+                    name = name.substr(0, at + 10) + (name.ends_with("weight") ? "gamma" : "beta"), ++renamed;
                 return name;
             });
         });
@@ -111,12 +112,14 @@ TEST_CASE("engine: spellings of a checkpoint give the same bits") {
         for (auto const &[name, tensor] : read_safetensors(folder.file("model.safetensors"))) {
             std::size_t const half = count++ % 2;
             halves[half][name] = tensor;
-            index += (count == 1 ? "\"" : ", \"") + name + "\": \"model-0000" + std::to_string(half + 1) + "-of-00002.safetensors\"";
+            index += (count == 1 ? "\"" : ", \"") + name + "\": \"model-0000" + std::to_string(half + 1) +
+                     "-of-00002.safetensors\"";
         }
         folder.remove("model.safetensors");
         folder.write("model.safetensors.index.json", index + "}}");
         for (std::size_t half = 0; half != 2; ++half)
-            write_safetensors(folder.file("model-0000" + std::to_string(half + 1) + "-of-00002.safetensors"), halves[half]);
+            write_safetensors(folder.file("model-0000" + std::to_string(half + 1) + "-of-00002.safetensors"),
+                              halves[half]);
         CHECK(same_bits(vectors(folder.path()), expected));
     }
     SECTION("moved by bytes that leave the floats unaligned") {
@@ -134,7 +137,8 @@ TEST_CASE("engine: spellings of a checkpoint give the same bits") {
             auto const bits = std::bit_cast<std::uint32_t>(value);
             int const exponent = static_cast<int>(bits >> 23 & 0xff) - 112;
             if (exponent <= 0) return static_cast<std::uint16_t>(bits >> 16 & 0x8000);
-            return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | static_cast<std::uint32_t>(exponent) << 10 | (bits >> 13 & 0x3ff));
+            return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | static_cast<std::uint32_t>(exponent) << 10 |
+                                              (bits >> 13 & 0x3ff));
         };
         auto const f16 = narrow_and_wide("F16", half, [](std::uint16_t bits) {
             double const fraction = (bits & 0x3ff) / 1024.0 + 1;

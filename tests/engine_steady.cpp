@@ -28,7 +28,8 @@ std::size_t resident_bytes() {
 
 /// One call; asserts nothing, as assertions allocate.
 template <class Bound>
-bool call(Bound const &bound, uform::Tape &tape, std::span<std::string const> texts, Outputs outputs, uform::Arena<Ram> &arena) {
+bool call(Bound const &bound, uform::Tape &tape, std::span<std::string const> texts, Outputs outputs,
+          uform::Arena<Ram> &arena) {
     if (!tape.assign(texts)) return false;
     auto const encoded = bound.text_encode(tape, outputs, Scalar::f32, arena);
     if (!encoded || encoded->texts() != texts.size()) return false;
@@ -44,7 +45,8 @@ void check_steady(std::string const &folder, std::size_t calls, std::size_t word
     auto const model = uform::Model::load(folder).value();
     std::mt19937 random(5);
     // Texts that cross every path: plain, composed and decomposed accents, ideographs, and bytes that are not UTF-8.
-    char const *const pieces[] = {"word ", "naïve ", "e\xCC\x81t ", "漢字", "\xff\x80 ", "[MASK] ", "…", "\xF0\x9F\x98\x80 "};
+    char const *const pieces[] = {"word ",     "naïve ",  "e\xCC\x81t ", "漢字",
+                                  "\xff\x80 ", "[MASK] ", "…",           "\xF0\x9F\x98\x80 "};
     std::vector<std::string> texts(32), longest; // the longest is larger than each of the others in every count
     for (auto &text : texts)
         for (std::size_t i = random() % (8 * words); i-- != 0;) text += pieces[random() % 8];

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "skip.hpp"
 #include "uform/kernels/kernels.hpp"
 
 namespace uform::test {
@@ -65,13 +66,13 @@ template <class Test> void for_each_set(Test &&test) {
     for (InstructionSet set : instruction_sets) {
         std::string const name(instruction_set_name(set));
         if (!supports(set)) {
-            WARN("skipped on this machine: " << name);
+            skip_part("this machine lacks " + name);
             continue;
         }
         INFO("instruction set " << name);
         Kernels const &kernels = kernels_for(set);
         if (kernels.set != set) {
-            WARN("skipped, this build has no kernels of its own for: " << name);
+            skip_part("this build has no kernels of its own for " + name);
             continue;
         }
         test(kernels);

@@ -177,7 +177,6 @@ TEST_CASE("activations equal double precision", "[kernels][activation]") {
           Named{"silu", HiddenActivation::silu, [](double x) { return x / (1 + std::exp(-x)); }},
           Named{"tanh", HiddenActivation::tanh, [](double x) { return std::tanh(x); }}}) {
         INFO(named.name);
-        CHECK(hidden_activation_of(named.name) == named.activation);
         auto values = inputs;
         activate(named.activation, values.data(), values.size());
         double worst = 0;
@@ -191,8 +190,6 @@ TEST_CASE("activations equal double precision", "[kernels][activation]") {
         activate(named.activation, &nan, 1);
         CHECK(std::isnan(nan));
     }
-    CHECK(hidden_activation_of("gelu_pytorch_tanh") == HiddenActivation::gelu_tanh);
-    CHECK_FALSE(hidden_activation_of("mish").has_value());
 }
 
 TEST_CASE("instruction sets have names, and the best one is supported", "[kernels]") {

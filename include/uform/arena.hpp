@@ -1,8 +1,20 @@
 /// The arena: where the outputs of a call land, and the protocol by which a verb fills it.
 ///
 /// Usable alone, without any model: `begin` → `place` → `commit` → write → `publish`.
+///
+///     auto draft = arena.begin();                               // contended: another call has it
+///     if (!draft) return draft.error();
+///     auto place = draft->place<float>(rows, columns);          // at most so many
+///     auto writing = std::move(*draft).commit();                // from here on the old results are stale
+///     if (!writing) return writing.error();
+///     fill(writing->values(place));
+///     auto published = std::move(*writing).publish();           // and now these are current
+///     if (!published) return published.error();
+///     return (*published)[place];                               // a view, until the next call
 #ifndef UFORM_ARENA_HPP
 #define UFORM_ARENA_HPP
+
+#include "uform/config.hpp" // first: it refuses older standards by name
 
 #include <atomic>
 #include <cstddef>
@@ -12,7 +24,6 @@
 #include <utility>
 
 #include "uform/buffer.hpp"
-#include "uform/config.hpp"
 #include "uform/lease.hpp"
 #include "uform/ram.hpp"
 #include "uform/residency.hpp"
@@ -53,10 +64,10 @@ struct Piece {
 /// What an arena's slot keeps beside the state word.
 template <class R> struct ArenaStorage {
     typename R::Block block;
-    Buffer<Piece> drafted, current;              // swapped at commit, so that old results stay readable while drafting
-    std::uint64_t draft = 0;                     // that `current` is of, so that a place of another one is refused
-    std::size_t used = 0;                        // bytes of the current results
-    std::optional<Error> fault;                  // of the draft or the writing, answered by `commit` or `publish`
+    Buffer<Piece> drafted, current; // swapped at commit, so that old results stay readable while drafting
+    std::uint64_t draft = 0;        // that `current` is of, so that a place of another one is refused
+    std::size_t used = 0;           // bytes of the current results
+    std::optional<Error> fault;     // of the draft or the writing, answered by `commit` or `publish`
     std::atomic<std::size_t> limit{SIZE_MAX};
     std::atomic<std::size_t> capacity{0};
 
@@ -71,15 +82,18 @@ template <class R> struct ArenaStorage {
 template <class R> class Published {
     Stamp stamp_;
 
-    template <class View, class AnyPlace, class Fill> [[nodiscard]] View make(AnyPlace place, bool ragged, Fill fill_view) const noexcept {
+    template <class View, class AnyPlace, class Fill>
+    [[nodiscard]] View make(AnyPlace place, bool ragged, Fill fill_view) const noexcept {
         View view;
         if (place.arena != stamp_.slot) return view;
-        auto const pin = stamp_.pin(); // the table of places is the next call's as soon as it commits
-        if (!pin) return view;
+        auto const pin = stamp_.pin();      // the table of places is the next call's as soon as it commits
+        if (!pin) return stamp(view), view; // reads of it say that it is stale
         auto &storage = stamp_.slot->template get<ArenaStorage<R>>();
         if (auto const *piece = storage.find(place, ragged)) fill_view(view, *piece);
         return view;
     }
+    void stamp(Rows<R> &rows) const noexcept { rows.stamp_ = stamp_; }
+    void stamp(RaggedRows<R> &rows) const noexcept { rows.flat_.stamp_ = stamp_; }
     void fill(Rows<R> &rows, Piece const &piece) const noexcept {
         rows.stamp_ = stamp_, rows.data_ = piece.data, rows.rows_ = piece.rows;
         rows.columns_ = piece.columns, rows.stride_bytes_ = piece.stride_bytes, rows.scalar_ = piece.scalar;
@@ -128,7 +142,8 @@ template <class R> class [[nodiscard]] Draft {
         return true;
     }
     template <class AnyPlace>
-    [[nodiscard]] AnyPlace add(Scalar scalar, std::size_t texts, std::size_t rows, std::size_t columns, bool ragged) noexcept {
+    [[nodiscard]] AnyPlace add(Scalar scalar, std::size_t texts, std::size_t rows, std::size_t columns,
+                               bool ragged) noexcept {
         if (!slot_) return {};
         auto &arena = storage();
         auto const fault = [&](Error error) {
@@ -136,16 +151,20 @@ template <class R> class [[nodiscard]] Draft {
             return AnyPlace{};
         };
         if (columns > UINT32_MAX || row_bytes(scalar, columns) > UINT32_MAX)
-            return fault(Error::of(Status::invalid_argument, columns, " columns: a row has at most 4,294,967,295 bytes"));
+            return fault(
+                Error::of(Status::invalid_argument, columns, " columns: a row has at most 4,294,967,295 bytes"));
         if (ragged && (rows > UINT32_MAX || texts > UINT32_MAX))
             return fault(Error::of(Status::invalid_argument, rows, " rows of ", texts,
                                    " texts: offsets count at most 4,294,967,295 of either"));
         std::size_t const stride = row_bytes(scalar, columns);
-        Piece piece{rows, texts, 0, 0, static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(stride), scalar, ragged};
+        Piece piece{rows,   texts, 0, 0, static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(stride),
+                    scalar, ragged};
         bool fits = stride == 0 || rows <= PTRDIFF_MAX / stride;
-        fits = fits && take(rows * stride, piece.at) && take(ragged ? (texts + 1) * sizeof(std::uint32_t) : 0, piece.offsets_at);
+        fits = fits && take(rows * stride, piece.at) &&
+               take(ragged ? (texts + 1) * sizeof(std::uint32_t) : 0, piece.offsets_at);
         if (!fits)
-            return fault(Error::of(Status::out_of_memory, rows, " rows of ", stride, " bytes are more than can be addressed"));
+            return fault(
+                Error::of(Status::out_of_memory, rows, " rows of ", stride, " bytes are more than can be addressed"));
         if (!arena.drafted.push_back(piece))
             return fault(Error::fixed(Status::out_of_memory, "no memory for the table of outputs"));
         return AnyPlace{slot_, slot_->drafts, static_cast<std::uint32_t>(arena.drafted.size() - 1)};
@@ -160,11 +179,12 @@ template <class R> class [[nodiscard]] Draft {
     ~Draft() { refuse(); }
 
     /// Room for `[rows, columns]` at most, 64-byte aligned. What can't be had is answered by `commit`.
-    /// A place that no view is made of is scratch.
+    /// A place that no view is made of is scratch. Its bytes hold anything until they are written.
     template <RowScalar T> [[nodiscard]] Place<T> place(std::size_t rows, std::size_t columns) noexcept {
         return add<Place<T>>(scalar_of<T>, 0, rows, columns, false);
     }
-    /// The same, parted into `texts` by offsets `[texts + 1]` that the caller writes.
+    /// The same, parted into `texts` by offsets `[texts + 1]` that the caller writes; rows past the last offset aren't
+    /// published.
     template <RowScalar T>
     [[nodiscard]] RaggedPlace<T> place_ragged(std::size_t texts, std::size_t rows, std::size_t columns) noexcept {
         return add<RaggedPlace<T>>(scalar_of<T>, texts, rows, columns, true);
@@ -180,7 +200,7 @@ template <class R> class [[nodiscard]] Draft {
     /// Errors  `out_of_memory` (also over the limit), `contended` (a reader pinned the old rows since `begin`),
     ///         `invalid_argument` (a shape that can't be, or the arena was freed by this thread). After an error the
     ///         previous results are as they were.
-    [[nodiscard]] Result<Writing<R>> commit() && noexcept {
+    [[nodiscard]] Result<Writing<R>> commit() &&noexcept {
         Draft ends(std::move(*this)); // refuses on every way out but the last
         Slot *slot = ends.slot_;
         if (!slot) return Error::fixed(Status::invalid_argument, "the draft was moved from or committed before");
@@ -188,7 +208,8 @@ template <class R> class [[nodiscard]] Draft {
         if (arena.fault) return *arena.fault;
         std::size_t const limit = arena.limit.load(std::memory_order_relaxed);
         if (ends.need_ > limit)
-            return Error::of(Status::out_of_memory, "the outputs take ", ends.need_, " bytes, and the arena's limit is ", limit);
+            return Error::of(Status::out_of_memory, "the outputs take ", ends.need_,
+                             " bytes, and the arena's limit is ", limit);
         if (!arena.block.prepare(ends.need_, limit))
             return Error::of(Status::out_of_memory, "no memory for ", ends.need_, " bytes of outputs");
         switch (slot->lease.commit()) {
@@ -239,7 +260,8 @@ template <class R> class [[nodiscard]] Writing {
             std::uint32_t const *const offsets = piece.offsets;
             bool rises = offsets[0] == 0;
             for (std::size_t i = 0; i != piece.texts; ++i) rises = rises && offsets[i] <= offsets[i + 1];
-            if (!rises) return Error::fixed(Status::invalid_argument, "the offsets of an output fall, or don't start at 0");
+            if (!rises)
+                return Error::fixed(Status::invalid_argument, "the offsets of an output fall, or don't start at 0");
             if (offsets[piece.texts] > piece.rows)
                 return Error::of(Status::invalid_argument, "the offsets of an output reach ", offsets[piece.texts],
                                  ", and its place has ", piece.rows, " rows");
@@ -275,17 +297,12 @@ template <class R> class [[nodiscard]] Writing {
         return piece ? reinterpret_cast<T *>(piece->data) : nullptr;
     }
     /// All rows of a place, tight; empty for a place of another draft.
-    template <class T>
-    [[nodiscard]] std::span<T> values(Place<T> place) const noexcept
-        requires(R::host_accessible)
-    {
+    template <class T> [[nodiscard]] std::span<T> values(Place<T> place) const noexcept requires(R::host_accessible) {
         auto const *piece = find(place, false);
         return piece ? std::span<T>(data(place), piece->rows * (piece->stride_bytes / sizeof(T))) : std::span<T>();
     }
     template <class T>
-    [[nodiscard]] std::span<T> values(RaggedPlace<T> place) const noexcept
-        requires(R::host_accessible)
-    {
+    [[nodiscard]] std::span<T> values(RaggedPlace<T> place) const noexcept requires(R::host_accessible) {
         auto const *piece = find(place, true);
         return piece ? std::span<T>(data(place), piece->rows * (piece->stride_bytes / sizeof(T))) : std::span<T>();
     }
@@ -309,13 +326,13 @@ template <class R> class [[nodiscard]] Writing {
     ///
     /// Errors  `invalid_argument`: offsets that fall or pass their place, `keep` of too many, or the arena was freed by
     ///         this thread. The call has then failed: its rows are stale.
-    [[nodiscard]] Result<Published<R>> publish() && noexcept {
+    [[nodiscard]] Result<Published<R>> publish() &&noexcept {
         auto stamp = end(false);
         if (!stamp) return stamp.error();
         return Published<R>(*stamp);
     }
     /// The same, and a pin comes with it: no other call can rewind before the first read.
-    [[nodiscard]] Result<Pinned<Published<R>>> publish_pinned() && noexcept {
+    [[nodiscard]] Result<Pinned<Published<R>>> publish_pinned() &&noexcept {
         auto stamp = end(true);
         if (!stamp) return stamp.error();
         return Pinned<Published<R>>(Published<R>(*stamp), Pin(stamp->slot));
@@ -362,13 +379,9 @@ template <AnyResidency R> class Arena {
 
   public:
     /// An arena of host pages. Takes a slot; where none can be had, the first call answers `out_of_memory`.
-    Arena() noexcept
-        requires std::same_as<R, Ram>
-        : slot_(open()) {}
+    Arena() noexcept requires std::same_as<R, Ram> : slot_(open()) {}
     /// An arena where `executor` computes. Host pages serve any `Ram` call, also after the executor has gone.
-    explicit Arena(Executor<R> const &) noexcept
-        requires std::same_as<R, Ram>
-        : slot_(open()) {}
+    explicit Arena(Executor<R> const &) noexcept requires std::same_as<R, Ram> : slot_(open()) {}
     Arena(Arena &&other) noexcept : slot_(std::exchange(other.slot_, nullptr)), moved_from_(other.moved_from_) {
         other.moved_from_ = true;
     }
@@ -392,7 +405,8 @@ template <AnyResidency R> class Arena {
     [[nodiscard]] std::size_t limit() const noexcept {
         return slot_ ? storage().limit.load(std::memory_order_relaxed) : SIZE_MAX;
     }
-    /// Sets the limit, in bytes. Acts at the next call: one that needs more answers `out_of_memory`, and old results stay.
+    /// Sets the limit, in bytes. Acts at the next call: one that needs more answers `out_of_memory`, and old results
+    /// stay.
     void limit(std::size_t bytes) noexcept {
         if (slot_) storage().limit.store(bytes, std::memory_order_relaxed);
     }
@@ -422,7 +436,7 @@ template <AnyResidency R> class Arena {
     /// Errors  `contended`: another call has it, or a reader holds it; `invalid_argument`: it was moved from;
     ///         `out_of_memory`: no slot, or its epochs are spent. Nothing is touched then.
     /// Memory  allocates nothing but the table of places, once.
-    [[nodiscard]] Result<Draft<R>> begin() & noexcept UFORM_LIFETIMEBOUND {
+    [[nodiscard]] Result<Draft<R>> begin() &noexcept UFORM_LIFETIMEBOUND {
         if (auto refused = reserve_lease(Readers::refused)) return *refused;
         return Draft<R>(slot_);
     }

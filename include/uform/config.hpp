@@ -2,6 +2,10 @@
 #ifndef UFORM_CONFIG_HPP
 #define UFORM_CONFIG_HPP
 
+#if __cplusplus < 202002L
+#error "uform needs C++20: compile with -std=c++20, or cpp_std=c++20 in Meson"
+#endif
+
 /// 1 where exceptions are on: `Result::value()` then throws, otherwise it aborts.
 #if defined(__cpp_exceptions)
 #define UFORM_EXCEPTIONS 1

@@ -69,7 +69,9 @@ class EncodeCall {
     [[nodiscard]] bool is_cancelled() const noexcept {
         return options_.cancel && options_.cancel->load(std::memory_order_relaxed);
     }
-    [[nodiscard]] static Error cancelled() noexcept { return Error::fixed(Status::cancelled, "the caller cancelled the call"); }
+    [[nodiscard]] static Error cancelled() noexcept {
+        return Error::fixed(Status::cancelled, "the caller cancelled the call");
+    }
     [[nodiscard]] static Error no_memory() noexcept {
         return Error::fixed(Status::out_of_memory, "no memory for the call's workspace");
     }
@@ -88,22 +90,23 @@ class EncodeCall {
     /// there is no memory, which is held until the call ends.
     ///
     /// Errors  as `BoundModel::text_encode`.
-    template <class Lend>
-    [[nodiscard]] Result<Encoded<Ram>> run(Scalar scalar, Arena<Ram> &arena, Lend lend) noexcept;
+    template <class Lend> [[nodiscard]] Result<Encoded<Ram>> run(Scalar scalar, Arena<Ram> &arena, Lend lend) noexcept;
 };
 
 inline Result<void> EncodeCall::check_arguments(Scalar scalar) noexcept {
-    constexpr Outputs all = Outputs::embeddings | Outputs::states | Outputs::token_vectors | Outputs::probabilities | Outputs::sparse;
+    constexpr Outputs all =
+        Outputs::embeddings | Outputs::states | Outputs::token_vectors | Outputs::probabilities | Outputs::sparse;
     constexpr Outputs served = Outputs::embeddings | Outputs::states;
     if (outputs_ == Outputs{}) return Error::fixed(Status::invalid_argument, "outputs: none was asked for");
     if (!contains(all, outputs_))
-        return Error::of(Status::invalid_argument, "outputs: ", static_cast<std::uint32_t>(outputs_), " names an unknown one");
+        return Error::of(Status::invalid_argument, "outputs: ", static_cast<std::uint32_t>(outputs_),
+                         " names an unknown one");
     for (Outputs const one : {Outputs::token_vectors, Outputs::probabilities, Outputs::sparse})
         if (asked(one))
-            return Error::of(Status::unsupported, "outputs: the model gives embeddings and states, not ", outputs_name(one));
+            return Error::of(Status::unsupported, "outputs: the model gives embeddings and states, not ",
+                             outputs_name(one));
     static_assert(contains(all, served));
-    if (scalar != Scalar::f32)
-        return Error::fixed(Status::unsupported, "scalar: only f32 is written in this version");
+    if (scalar != Scalar::f32) return Error::fixed(Status::unsupported, "scalar: only f32 is written in this version");
     if (options_.dimensions != 0 && options_.dimensions != model_.dimensions())
         return Error::of(Status::unsupported, "options.dimensions: ", options_.dimensions, "; only the model's ",
                          model_.dimensions(), " are served in this version");
@@ -141,14 +144,16 @@ inline Result<void> EncodeCall::tokenize() noexcept {
         std::string_view text = texts_[i];
         if (!prompt->empty()) {
             work.prompted.clear();
-            if (!work.prompted.append(prompt->data(), prompt->size()) || !work.prompted.append(text.data(), text.size()))
+            if (!work.prompted.append(prompt->data(), prompt->size()) ||
+                !work.prompted.append(text.data(), text.size()))
                 return no_memory();
             text = {work.prompted.data(), work.prompted.size()};
         }
         auto const cut = model_.tokenizer.encode_into(text, longest, work.ids, work.tokenizer);
         if (!cut) return cut.error();
         if (*cut != 0 && options_.truncate == Truncate::refuse)
-            return Error::of(Status::invalid_argument, "text ", i, " has ", longest + *cut, " tokens, and the model reads ", longest);
+            return Error::of(Status::invalid_argument, "text ", i, " has ", longest + *cut,
+                             " tokens, and the model reads ", longest);
         if (work.ids.size() > UINT32_MAX)
             return Error::fixed(Status::out_of_memory, "the tape has more than 4,294,967,295 tokens");
         auto const counted = static_cast<std::uint32_t>(*cut < UINT32_MAX ? *cut : UINT32_MAX);
@@ -165,7 +170,8 @@ inline Result<void> EncodeCall::plan(Team &team) noexcept {
     if (!work.chunks.resize(texts_.size())) return no_memory();
     work.chunks.truncate(plan_chunks(work.offsets.span(), team.threads(), work.chunks.span()));
 
-    // As for the largest chunk of the longest texts, whatever this call has: so that no order of shapes allocates later.
+    // As for the largest chunk of the longest texts, whatever this call has: so that no order of shapes allocates
+    // later.
     std::size_t const longest = model_.configuration.max_sequence_length;
     std::size_t tokens = chunk_tokens_k + longest;
     for (Chunk const &chunk : work.chunks) tokens = chunk.tokens > tokens ? chunk.tokens : tokens;
@@ -173,8 +179,8 @@ inline Result<void> EncodeCall::plan(Team &team) noexcept {
     activation_bytes_ = states_at_ + rounded(tokens * model_.configuration.encoder.hidden_size * sizeof(float));
     work.activations.clear(); // nothing to keep, so growth copies nothing
     if (activation_bytes_ > SIZE_MAX / team.threads() || !work.activations.resize(activation_bytes_ * team.threads()))
-        return Error::of(Status::out_of_memory, "no memory for the workspaces of ", team.threads(), " threads, ", activation_bytes_,
-                         " bytes each");
+        return Error::of(Status::out_of_memory, "no memory for the workspaces of ", team.threads(), " threads, ",
+                         activation_bytes_, " bytes each");
     return {};
 }
 
@@ -200,7 +206,8 @@ inline void EncodeCall::compute(Chunk const &chunk, std::size_t worker) noexcept
         if (numbers) continue;
         std::size_t const bad = chunk.first_text + text;
         for (std::size_t first = not_finite_.load(std::memory_order_relaxed);
-             bad < first && !not_finite_.compare_exchange_weak(first, bad, std::memory_order_relaxed);) {}
+             bad < first && !not_finite_.compare_exchange_weak(first, bad, std::memory_order_relaxed);) {
+        }
     }
 }
 
@@ -223,12 +230,15 @@ template <class Lend> Result<Encoded<Ram>> EncodeCall::run(Scalar scalar, Arena<
 
     Workspace &work = *workspace_;
     bool const wants_states = asked(Outputs::states), wants_embeddings = asked(Outputs::embeddings);
-    std::size_t const texts = texts_.size(), tokens = work.ids.size(), hidden = model_.configuration.encoder.hidden_size;
-    auto const embeddings = draft->place<float>(wants_embeddings ? texts : 0, wants_embeddings ? model_.dimensions() : 0);
-    auto const states = draft->place_ragged<float>(wants_states ? texts : 0, wants_states ? tokens : 0, wants_states ? hidden : 0);
+    std::size_t const texts = texts_.size(), tokens = work.ids.size(),
+                      hidden = model_.configuration.encoder.hidden_size;
+    auto const embeddings =
+        draft->place<float>(wants_embeddings ? texts : 0, wants_embeddings ? model_.dimensions() : 0);
+    auto const states =
+        draft->place_ragged<float>(wants_states ? texts : 0, wants_states ? tokens : 0, wants_states ? hidden : 0);
     auto const token_ids = draft->place<std::uint32_t>(wants_states ? tokens : 0, 1);
     auto const truncated = draft->place<std::uint32_t>(texts, 1);
-    auto writing = (*std::move(draft)).commit();
+    auto writing = std::move(*draft).commit();
     if (!writing) return std::move(writing).error();
 
     auto const copy = [](std::span<std::uint32_t> to, std::span<std::uint32_t const> from) noexcept {
@@ -236,7 +246,8 @@ template <class Lend> Result<Encoded<Ram>> EncodeCall::run(Scalar scalar, Arena<
     };
     copy(writing->values(truncated), work.truncated.span());
     writing->offsets(states)[0] = 0;
-    if (wants_states) copy(writing->values(token_ids), work.ids.span()), copy(writing->offsets(states), work.offsets.span());
+    if (wants_states)
+        copy(writing->values(token_ids), work.ids.span()), copy(writing->offsets(states), work.offsets.span());
     states_ = wants_states ? writing->data(states) : nullptr;
     embeddings_ = wants_embeddings ? writing->data(embeddings) : nullptr;
     auto const task = [](void *context, std::size_t chunk, std::size_t worker) noexcept {
@@ -247,8 +258,9 @@ template <class Lend> Result<Encoded<Ram>> EncodeCall::run(Scalar scalar, Arena<
 
     if (cancelled_.load(std::memory_order_relaxed)) return cancelled(); // the writing fails: its rows are stale
     if (std::size_t const text = not_finite_.load(std::memory_order_relaxed); text != SIZE_MAX)
-        return Error::of(Status::corrupt, "the results of text ", text, " are NaN or infinite: the weights are damaged");
-    auto published = (*std::move(writing)).publish();
+        return Error::of(Status::corrupt, "the results of text ", text,
+                         " are NaN or infinite: the weights are damaged");
+    auto published = std::move(*writing).publish();
     if (!published) return std::move(published).error();
     return Encoded<Ram>(outputs_, texts, wants_embeddings ? (*published)[embeddings] : Rows<Ram>(),
                         wants_states ? (*published)[states] : RaggedRows<Ram>(), (*published)[truncated],

@@ -80,9 +80,9 @@ template <> class Executor<Ram> {
         pthread_mutex_t calls_ = PTHREAD_MUTEX_INITIALIZER; // held by the call at work
         pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
         pthread_cond_t started_ = PTHREAD_COND_INITIALIZER, finished_ = PTHREAD_COND_INITIALIZER;
-        std::atomic<std::uint64_t> round_{0};  // moves when workers have something to do
-        std::atomic<std::size_t> next_{0};     // the next task to take
-        std::atomic<std::size_t> working_{0};  // workers that have not finished this round
+        std::atomic<std::uint64_t> round_{0}; // moves when workers have something to do
+        std::atomic<std::size_t> next_{0};    // the next task to take
+        std::atomic<std::size_t> working_{0}; // workers that have not finished this round
         bool stop_ = false;
         std::size_t count_ = 0;
         Task task_ = nullptr;
@@ -103,7 +103,8 @@ template <> class Executor<Ram> {
             return condition();
         }
         void take_tasks(std::size_t worker) noexcept {
-            for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) task_(context_, i, worker);
+            for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;)
+                task_(context_, i, worker);
         }
         void work(std::size_t number) noexcept {
             for (std::uint64_t seen = 0;;) {
@@ -148,7 +149,8 @@ template <> class Executor<Ram> {
                     return nullptr;
                 };
                 if (pthread_create(&worker.thread, nullptr, body, &worker) != 0)
-                    return Error::of(Status::out_of_memory, "the system gives only ", number, " of ", threads, " threads");
+                    return Error::of(Status::out_of_memory, "the system gives only ", number, " of ", threads,
+                                     " threads");
                 (void)workers_.resize(number);
             }
             return {};
@@ -188,9 +190,10 @@ template <> class Executor<Ram> {
         if (threads == 0) {
             cpu_set_t may_use;
             long const online = sysconf(_SC_NPROCESSORS_ONLN); // where there are more than a cpu_set_t can name
-            threads = sched_getaffinity(0, sizeof may_use, &may_use) == 0 ? static_cast<std::size_t>(CPU_COUNT(&may_use))
-                      : online > 0                                        ? static_cast<std::size_t>(online)
-                                                                          : 1;
+            threads = sched_getaffinity(0, sizeof may_use, &may_use) == 0
+                          ? static_cast<std::size_t>(CPU_COUNT(&may_use))
+                      : online > 0 ? static_cast<std::size_t>(online)
+                                   : 1;
         }
         auto *team = new (std::nothrow) Threads;
         if (!team) return Error::fixed(Status::out_of_memory, "no memory for an executor");

@@ -53,9 +53,9 @@ enum class Readers : std::uint8_t { refused, allowed };
 /// One 64-bit word: epoch : 48 | pins : 12 | spare : 1 | waiting : 1 | state : 2.
 ///
 /// States are idle, reserved, writing and closed. Views carry the epoch at which they were published, and are current
-/// while the word has that epoch and is idle or reserved. Every change is a compare-exchange or another read-modify-write,
-/// so that release sequences survive, and each step of a holder looks for `closed` first.
-/// Where a step answers `true` for "last", the caller must free the storage and recycle the slot.
+/// while the word has that epoch and is idle or reserved. Every change is a compare-exchange or another
+/// read-modify-write, so that release sequences survive, and each step of a holder looks for `closed` first. Where a
+/// step answers `true` for "last", the caller must free the storage and recycle the slot.
 template <class Platform> class Lease {
   public:
     using Word = std::uint64_t;
@@ -84,7 +84,8 @@ template <class Platform> class Lease {
             if (state_of(now) != idle || (now & waiting)) return LeaseStep::busy;
             if (readers == Readers::refused && (now & pins_mask)) return LeaseStep::pinned;
             if (epoch_of(now) > last_epoch - 3) return LeaseStep::exhausted;
-        } while (!word_.compare_exchange_weak(now, now + reserved, std::memory_order_acquire, std::memory_order_relaxed));
+        } while (
+            !word_.compare_exchange_weak(now, now + reserved, std::memory_order_acquire, std::memory_order_relaxed));
         holder_.store(Platform::this_thread(), std::memory_order_relaxed);
         return LeaseStep::done;
     }
@@ -115,7 +116,8 @@ template <class Platform> class Lease {
         return LeaseStep::done;
     }
 
-    /// writing → idle at one more epoch, which no view has. Answers whether this was the last reference to a closed slot.
+    /// writing → idle at one more epoch, which no view has. Answers whether this was the last reference to a closed
+    /// slot.
     [[nodiscard]] bool fail() noexcept {
         Word before;
         return !end(writing, one_epoch, before) && unpin();
@@ -127,7 +129,8 @@ template <class Platform> class Lease {
         do {
             if (epoch_of(now) != epoch || state_of(now) > reserved) return LeaseStep::closed;
             if (pins_of(now) >= most_pins) return LeaseStep::pinned;
-        } while (!word_.compare_exchange_weak(now, now + one_pin, std::memory_order_acquire, std::memory_order_relaxed));
+        } while (
+            !word_.compare_exchange_weak(now, now + one_pin, std::memory_order_acquire, std::memory_order_relaxed));
         return LeaseStep::done;
     }
 
@@ -143,7 +146,8 @@ template <class Platform> class Lease {
         return ((now ^ epoch << 16) & ~(pins_mask | waiting | reserved | Word{8})) == 0; // state 0 or 1
     }
 
-    /// Closes for good: waits for a call of another thread, never for readers. Answers whether the storage is to be freed.
+    /// Closes for good: waits for a call of another thread, never for readers. Answers whether the storage is to be
+    /// freed.
     ///
     /// A call that the closing thread holds itself isn't waited for: it counts as a pin and is told `closed`.
     [[nodiscard]] bool close() noexcept {
@@ -151,7 +155,8 @@ template <class Platform> class Lease {
         Word now = word_.load(std::memory_order_acquire); // so that `holder_` is no older than this word
         bool last = false;
         for (;;) {
-            bool const own = state_of(now) != idle && holder_.load(std::memory_order_relaxed) == Platform::this_thread();
+            bool const own =
+                state_of(now) != idle && holder_.load(std::memory_order_relaxed) == Platform::this_thread();
             if (state_of(now) == idle || own) {
                 Word const next = ((now | closed) & ~waiting) + one_epoch + (own ? one_pin : 0);
                 last = (next & pins_mask) == 0;
@@ -184,7 +189,8 @@ template <class Platform> class Lease {
     typename Platform::Mutex mutex_;
     typename Platform::Condition ended_;
 
-    /// state → idle plus `more`, and wakes a closer. Answers `false`, with the word as it was, where the slot is closed.
+    /// state → idle plus `more`, and wakes a closer. Answers `false`, with the word as it was, where the slot is
+    /// closed.
     [[nodiscard]] bool end(Word state, Word more, Word &before) noexcept {
         holder_.store(0, std::memory_order_relaxed);
         before = word_.load(std::memory_order_relaxed);
@@ -195,7 +201,8 @@ template <class Platform> class Lease {
         if (before & waiting) {
             mutex_.lock();
             mutex_.unlock();
-            ended_.notify_all(); // the slot may be another arena's by now: slots are never unmapped, and the wake is spurious
+            ended_.notify_all(); // the slot may be another arena's by now: slots are never unmapped, and the wake is
+                                 // spurious
         }
         return true;
     }

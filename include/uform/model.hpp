@@ -101,7 +101,8 @@ template <AnyResidency R> class BoundModel {
     /// Encodes each text of a tape into the arena, computing on the executor's threads.
     ///
     /// Shapes  embeddings [texts, dimensions], states [tokens, hidden] with offsets [texts + 1]; each only if asked for
-    /// Errors  `contended`: the arena serves another call, or a reader holds it. `invalid_argument`: no output, a prompt
+    /// Errors  `contended`: the arena serves another call, or a reader holds it. `invalid_argument`: no output, a
+    /// prompt
     ///         that isn't there, a text too long where `Truncate::refuse` says so, or a tape in the arena itself.
     ///         `unsupported`: an output, scalar or option that this model or version can't serve. `out_of_memory`.
     ///         `cancelled`. After these the arena's previous results are as they were, unless the call was cancelled
@@ -109,11 +110,9 @@ template <AnyResidency R> class BoundModel {
     /// Memory  grows the arena and the executor's workspace to the largest call, then allocates nothing.
     /// Threads any; calls on one executor queue.
     /// Order   a text's rows are the same bits alone, beside any other text and on any number of threads.
-    [[nodiscard]] Result<Encoded<R>> text_encode(TapeView texts, Outputs outputs, Scalar scalar,
-                                                 Arena<R> &arena UFORM_LIFETIMEBOUND,
-                                                 EncodeOptions const &options = {}) const noexcept
-        requires std::same_as<R, Ram>
-    {
+    [[nodiscard]] Result<Encoded<R>>
+    text_encode(TapeView texts, Outputs outputs, Scalar scalar, Arena<R> &arena UFORM_LIFETIMEBOUND,
+                EncodeOptions const &options = {}) const noexcept requires std::same_as<R, Ram> {
         return EncodeCall(state_->parts(), texts, outputs, options).run(scalar, arena, [this] {
             return typename Executor<R>::Session(executor_);
         });
@@ -129,11 +128,13 @@ class Model {
     [[nodiscard]] FolderConfiguration const &configuration() const noexcept { return state_->parts().configuration; }
 
     [[nodiscard]] static Result<Model> load_folder(std::string const &folder, LoadOptions const &options) {
+        if (folder.empty()) return Error::fixed(Status::invalid_argument, "the name of the model's folder is empty");
         if (options.compute != Scalar::f32)
             return Error::fixed(Status::unsupported, "options.compute: only f32 is served in this version");
         InstructionSet const set = options.instruction_set.value_or(best_instruction_set());
         if (!supports(set))
-            return Error::of(Status::unsupported, "options.instruction_set: this machine lacks ", instruction_set_name(set));
+            return Error::of(Status::unsupported, "options.instruction_set: this machine lacks ",
+                             instruction_set_name(set));
         auto configuration = read_configuration(folder);
         if (!configuration) return std::move(configuration).error();
         std::string const &place = configuration->transformer_folder;
@@ -165,16 +166,19 @@ class Model {
         if (!encoder) return std::move(encoder).error();
         checkpoint->drop_pages(); // all were read once; of the tables only rows in use come back
         return Model(std::make_shared<ModelState const>(
-            *std::move(checkpoint), EncodingParts{*std::move(configuration), *std::move(tokenizer), *std::move(encoder)}));
+            *std::move(checkpoint),
+            EncodingParts{*std::move(configuration), *std::move(tokenizer), *std::move(encoder)}));
     }
 
   public:
     /// Loads a folder as sentence-transformers or transformers publish it, without any conversion.
     ///
-    /// Errors  `io`: a file that isn't there or can't be read. `corrupt`: a damaged or contradictory one, or weights that
+    /// Errors  `io`: a file that isn't there or can't be read. `corrupt`: a damaged or contradictory one, or weights
+    /// that
     ///         aren't numbers. `unsupported`: an architecture, module, tokenizer or option that this version doesn't
     ///         serve. `out_of_memory`. Each names the file, and the key, tensor or limit.
-    /// Memory  the weights once, packed for the kernels; tables of embeddings stay in the file's mapping, which must not
+    /// Memory  the weights once, packed for the kernels; tables of embeddings stay in the file's mapping, which must
+    /// not
     ///         be changed while the model lives.
     [[nodiscard]] static Result<Model> load(std::string const &folder, LoadOptions const &options = {}) {
 #if UFORM_EXCEPTIONS
@@ -204,7 +208,9 @@ class Model {
     /// Names that `EncodeOptions::prompt` may take.
     [[nodiscard]] std::span<std::string const> prompts() const noexcept UFORM_LIFETIMEBOUND { return state_->prompts_; }
     /// What the folder says that isn't followed, one text each.
-    [[nodiscard]] std::span<std::string const> warnings() const noexcept UFORM_LIFETIMEBOUND { return state_->warnings_; }
+    [[nodiscard]] std::span<std::string const> warnings() const noexcept UFORM_LIFETIMEBOUND {
+        return state_->warnings_;
+    }
     [[nodiscard]] Tokenizer const &tokenizer() const noexcept UFORM_LIFETIMEBOUND { return state_->parts().tokenizer; }
     /// The kernels that calls use.
     [[nodiscard]] InstructionSet instruction_set() const noexcept { return state_->parts().encoder.instruction_set(); }
@@ -222,7 +228,8 @@ class Model {
             return ModelState::CallerSession(*state_);
         });
     }
-    Result<Encoded<Ram>> text_encode(TapeView, Outputs, Scalar, Arena<Ram> &&, EncodeOptions const & = {}) const = delete;
+    Result<Encoded<Ram>> text_encode(TapeView, Outputs, Scalar, Arena<Ram> &&,
+                                     EncodeOptions const & = {}) const = delete;
 };
 
 } // namespace uform

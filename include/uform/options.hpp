@@ -22,25 +22,34 @@ enum class Truncate : std::uint8_t {
 /// Whether embeddings are scaled to unit length.
 enum class Normalize : std::uint8_t { as_published, on, off };
 
-/// What a text is, for models that treat queries and documents differently. None of this version's does.
+/// What a text is, for models that treat queries and documents differently. No model of this version does, so it
+/// changes nothing: a model with prompts for them takes `EncodeOptions::prompt`.
 enum class Role : std::uint8_t { document, query };
 
+/// How a folder is loaded.
 struct LoadOptions {
     /// The type that the encoder computes in: `f32` in this version.
     Scalar compute = Scalar::f32;
-    /// The kernels to use; empty: the best that the machine has. One that it lacks is `unsupported`.
+    /// The kernels to use; empty: the best that the machine has. One that it lacks is `unsupported`. Vectors of
+    /// different sets differ in their last bits: name one where machines share an index and the bits must be equal.
     std::optional<InstructionSet> instruction_set = std::nullopt;
 };
 
+/// How texts are encoded, beside what is asked for.
 struct EncodeOptions {
-    /// The name of a prompt of `Model::prompts()` to put before every text; empty: the folder's default, if it names one.
+    /// The name of a prompt of `Model::prompts()` to put before every text; empty: the folder's default, if it names
+    /// one. The reference gives every model the prompts `query` and `document`, which are empty unless the folder says
+    /// otherwise.
     std::string_view prompt = {};
+    /// What happens to texts longer than `Model::max_sequence_length()`.
     Truncate truncate = Truncate::cut;
     /// Columns of the embeddings; 0: the model's. Fewer are `unsupported` in this version.
     std::size_t dimensions = 0;
-    /// The most tokens that a call may compute at once; 0: the model's choice. Others are `unsupported` in this version.
+    /// The most tokens that a call may compute at once; 0: the model's choice. Others are `unsupported` in this
+    /// version.
     std::size_t tokens_per_call = 0;
     Normalize normalize = Normalize::as_published;
+    /// Changes nothing in this version.
     Role role = Role::document;
     /// A call stops with `cancelled` soon after this becomes true. Must live until the call has returned.
     std::atomic<bool> const *cancel = nullptr;

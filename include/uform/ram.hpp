@@ -48,15 +48,16 @@ struct HostPages {
         std::size_t const page = page_bytes();
         return bytes > SIZE_MAX - page ? 0 : (bytes + page - 1) / page * page;
     }
-    /// Address space without memory. Answers `false` where there is none. Not `MAP_NORESERVE`: pages that can't be touched
-    /// aren't counted anyway, and `commit` would then be granted what the machine can never have.
+    /// Address space without memory. Answers `false` where there is none. Not `MAP_NORESERVE`: pages that can't be
+    /// touched aren't counted anyway, and `commit` would then be granted what the machine can never have.
     [[nodiscard]] bool reserve(std::size_t bytes) noexcept {
         void *at = bytes ? mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
         if (at == MAP_FAILED) return false;
         first = static_cast<std::byte *>(at), reserved = bytes, committed = 0;
         return true;
     }
-    /// Makes the first `bytes`, whole pages, touchable; what is new is poisoned. Answers `false` where there is no memory.
+    /// Makes the first `bytes`, whole pages, touchable; what is new is poisoned. Answers `false` where there is no
+    /// memory.
     [[nodiscard]] bool commit(std::size_t bytes) noexcept {
         if (bytes <= committed) return true;
         if (mprotect(first + committed, bytes - committed, PROT_READ | PROT_WRITE) != 0) return false;
@@ -135,8 +136,8 @@ class HostBlock {
         if (need <= pages_.reserved) {
             // By a half more than before: committed pages cost nothing until they are touched, and system calls do.
             std::size_t const half_more = HostPages::to_pages(pages_.committed + pages_.committed / 2);
-            std::size_t const most = limit < pages_.reserved ? limit / HostPages::page_bytes() * HostPages::page_bytes()
-                                                             : pages_.reserved;
+            std::size_t const most =
+                limit < pages_.reserved ? limit / HostPages::page_bytes() * HostPages::page_bytes() : pages_.reserved;
             std::size_t const wish = half_more < most ? half_more : most;
             if (wish > need && pages_.commit(wish)) return true;
             return pages_.commit(need);

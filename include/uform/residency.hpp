@@ -22,22 +22,18 @@ enum class Residency : std::uint8_t {
 }
 
 /// Says whether the host may dereference its addresses.
-template <class R>
-concept SaysHostAccess = requires {
+template <class R> concept SaysHostAccess = requires {
     { R::host_accessible } -> std::convertible_to<bool>;
 };
 /// Names its kind of memory.
-template <class R>
-concept NamesItsResidency = requires {
+template <class R> concept NamesItsResidency = requires {
     { R::residency } -> std::same_as<Residency const &>;
 };
 /// Has a block of memory that grows, for an arena's outputs: see `HostBlock` for the operations.
-template <class R>
-concept HasBlock = requires { typename R::Block; };
+template <class R> concept HasBlock = requires { typename R::Block; };
 
-/// A residency: `Ram`, or `Vram` from `<uform/cuda.hpp>`.
-template <class R>
-concept AnyResidency = SaysHostAccess<R> && NamesItsResidency<R> && HasBlock<R>;
+/// A residency: `Ram`; device memory is to come.
+template <class R> concept AnyResidency = SaysHostAccess<R> && NamesItsResidency<R> && HasBlock<R>;
 
 /// Where an arena's outputs land.
 struct ArenaDescription {

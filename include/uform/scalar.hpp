@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace uform {
 
@@ -42,6 +43,13 @@ struct B1x8 {
     return 0;
 }
 
+/// The scalar's name, as it is spelt in the enumeration. Static storage.
+[[nodiscard]] constexpr std::string_view scalar_name(Scalar scalar) noexcept {
+    constexpr std::string_view names[] = {"f32", "f16", "bf16", "i8", "b1", "u8", "u32", "u64"};
+    auto const index = static_cast<std::size_t>(scalar);
+    return index < sizeof names / sizeof *names ? names[index] : std::string_view("unknown");
+}
+
 /// Stands in `scalar_of` for a type that no row is made of.
 inline constexpr Scalar no_scalar = static_cast<Scalar>(255);
 
@@ -57,8 +65,8 @@ template <> inline constexpr Scalar scalar_of<std::uint32_t> = Scalar::u32;
 template <> inline constexpr Scalar scalar_of<std::uint64_t> = Scalar::u64;
 
 /// A type that rows can be read as.
-template <class T>
-concept RowScalar = scalar_of<T> != no_scalar;
+template <class T> concept RowScalar = scalar_of<T>
+!= no_scalar;
 
 /// Bytes of a row of `columns` scalars; one-bit scalars fill whole bytes.
 [[nodiscard]] constexpr std::size_t row_bytes(Scalar scalar, std::size_t columns) noexcept {
@@ -78,8 +86,9 @@ concept RowScalar = scalar_of<T> != no_scalar;
     if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
     if (exponent == 0) {
         if (fraction == 0) return std::bit_cast<float>(sign);
-        auto const shift = static_cast<std::uint32_t>(std::countl_zero(fraction)) - 21u; // the leading one goes to bit 10
-        fraction = (fraction << shift) & 0x3ffu, exponent = 1u - shift;                  // may wrap below 0, and back
+        auto const shift =
+            static_cast<std::uint32_t>(std::countl_zero(fraction)) - 21u; // the leading one goes to bit 10
+        fraction = (fraction << shift) & 0x3ffu, exponent = 1u - shift;   // may wrap below 0, and back
     }
     return std::bit_cast<float>(sign | (exponent + 112u) << 23 | fraction << 13);
 }

@@ -55,11 +55,12 @@ class MessagePart {
 
   public:
     template <class Text>
-        requires std::convertible_to<Text const &, std::string_view>
-    MessagePart(Text const &text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
+        requires std::convertible_to<Text const &, std::string_view> MessagePart(Text const &text UFORM_LIFETIMEBOUND)
+    noexcept : text_(text) {}
     template <std::integral Integer> MessagePart(Integer number) noexcept {
         bool const negative = number < Integer{0};
-        auto rest = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+        auto rest =
+            negative ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
         char *first = digits_ + sizeof digits_;
         do *--first = static_cast<char>('0' + rest % 10);
         while (rest /= 10);
@@ -160,7 +161,8 @@ template <class T> inline constexpr bool is_result<Result<T>> = true;
 /// A value or an error, with the interface of `std::expected<T, Error>`.
 ///
 /// From an rvalue everything is answered by value, so that a chain of calls in a range-for doesn't dangle.
-/// `value()` throws the `Error` where exceptions are on, and aborts where they are off; `*` and `->` don't check.
+/// `value()` throws the `Error` where exceptions are on, and aborts where they are off; `*`, `->` and `error()` don't
+/// check: ask `has_value()` first.
 template <class T> class [[nodiscard]] Result {
     struct Nothing {};
     using Stored = std::conditional_t<std::is_void_v<T>, Nothing, T>;
@@ -225,23 +227,14 @@ template <class T> class [[nodiscard]] Result {
     using value_type = T;
     using error_type = Error;
 
-    Result() noexcept
-        requires is_void
-        : value_(), has_value_(true) {}
-    Result(Stored value) noexcept(std::is_nothrow_move_constructible_v<Stored>)
-        requires(!is_void)
+    Result() noexcept requires is_void : value_(), has_value_(true) {}
+    Result(Stored value) noexcept(std::is_nothrow_move_constructible_v<Stored>) requires(!is_void)
         : value_(std::move(value)), has_value_(true) {}
     Result(Error error) noexcept : error_(std::move(error)), has_value_(false) {}
 
-    Result(Result const &other)
-        requires std::copy_constructible<Stored>
-    {
-        construct(other);
-    }
+    Result(Result const &other) requires std::copy_constructible<Stored> { construct(other); }
     Result(Result &&other) noexcept(std::is_nothrow_move_constructible_v<Stored>) { construct(std::move(other)); }
-    Result &operator=(Result const &other)
-        requires std::copy_constructible<Stored>
-    {
+    Result &operator=(Result const &other) requires std::copy_constructible<Stored> {
         Result copy(other); // may throw, and may be this one
         return *this = std::move(copy);
     }
@@ -262,57 +255,31 @@ template <class T> class [[nodiscard]] Result {
     [[nodiscard]] explicit operator bool() const noexcept { return has_value_; }
     [[nodiscard]] bool has_value() const noexcept { return has_value_; }
 
-    Stored *operator->() noexcept UFORM_LIFETIMEBOUND
-        requires(!is_void)
-    {
-        return &value_;
-    }
-    Stored const *operator->() const noexcept UFORM_LIFETIMEBOUND
-        requires(!is_void)
-    {
-        return &value_;
-    }
-    Stored &operator*() & noexcept UFORM_LIFETIMEBOUND
-        requires(!is_void)
-    {
-        return value_;
-    }
-    Stored const &operator*() const & noexcept UFORM_LIFETIMEBOUND
-        requires(!is_void)
-    {
-        return value_;
-    }
-    void operator*() const & noexcept
-        requires is_void
-    {}
+    Stored *operator->() noexcept UFORM_LIFETIMEBOUND requires(!is_void) { return &value_; }
+    Stored const *operator->() const noexcept UFORM_LIFETIMEBOUND requires(!is_void) { return &value_; }
+    Stored &operator*() &noexcept UFORM_LIFETIMEBOUND requires(!is_void) { return value_; }
+    Stored const &operator*() const &noexcept UFORM_LIFETIMEBOUND requires(!is_void) { return value_; }
+    void operator*() const &noexcept requires is_void {}
     T operator*() && {
         if constexpr (!is_void) return T(std::move(value_));
     }
 
-    UFORM_ALWAYS_INLINE Stored &value() & UFORM_LIFETIMEBOUND
-        requires(!is_void)
-    {
+    UFORM_ALWAYS_INLINE Stored &value() & UFORM_LIFETIMEBOUND requires(!is_void) {
         check();
         return value_;
     }
-    UFORM_ALWAYS_INLINE Stored const &value() const & UFORM_LIFETIMEBOUND
-        requires(!is_void)
-    {
+    UFORM_ALWAYS_INLINE Stored const &value() const &UFORM_LIFETIMEBOUND requires(!is_void) {
         check();
         return value_;
     }
-    UFORM_ALWAYS_INLINE void value() const &
-        requires is_void
-    {
-        check();
-    }
+    UFORM_ALWAYS_INLINE void value() const &requires is_void { check(); }
     UFORM_ALWAYS_INLINE T value() && {
         check();
         if constexpr (!is_void) return T(std::move(value_));
     }
 
-    [[nodiscard]] Error const &error() const & noexcept UFORM_LIFETIMEBOUND { return error_; }
-    [[nodiscard]] Error error() && noexcept { return std::move(error_); }
+    [[nodiscard]] Error const &error() const &noexcept UFORM_LIFETIMEBOUND { return error_; }
+    [[nodiscard]] Error error() &&noexcept { return std::move(error_); }
 
     template <class U = Stored> [[nodiscard]] Stored value_or(U &&other) const & {
         return has_value_ ? value_ : static_cast<Stored>(std::forward<U>(other));
@@ -327,9 +294,7 @@ template <class T> class [[nodiscard]] Result {
     template <class F> auto transform(F &&f) & { return map(*this, std::forward<F>(f)); }
     template <class F> auto transform(F &&f) const & { return map(*this, std::forward<F>(f)); }
     template <class F> auto transform(F &&f) && { return map(std::move(*this), std::forward<F>(f)); }
-    template <class F> Result or_else(F &&f) const & {
-        return has_value_ ? *this : Result(std::forward<F>(f)(error_));
-    }
+    template <class F> Result or_else(F &&f) const & { return has_value_ ? *this : Result(std::forward<F>(f)(error_)); }
     template <class F> Result or_else(F &&f) && {
         return has_value_ ? std::move(*this) : Result(std::forward<F>(f)(std::move(error_)));
     }

@@ -19,17 +19,15 @@
 namespace uform {
 
 /// An integer that offsets are made of: 4 or 8 bytes, signed as Arrow's too.
-template <class T>
-concept OffsetInteger = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+template <class T> concept OffsetInteger = std::integral<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
 /// A contiguous range of offsets.
 template <class Range>
 concept OffsetRange = std::ranges::contiguous_range<Range const> && std::ranges::sized_range<Range const> &&
-                      OffsetInteger<std::ranges::range_value_t<Range const>>;
+    OffsetInteger<std::ranges::range_value_t<Range const>>;
 
 /// A range that may die before what it points at, such as a span.
-template <class Range>
-concept BorrowedRange = std::ranges::enable_borrowed_range<Range>;
+template <class Range> concept BorrowedRange = std::ranges::enable_borrowed_range<Range>;
 
 /// A range of texts.
 template <class Range>
@@ -62,7 +60,8 @@ class TapeView {
     }
 
     template <OffsetInteger Integer>
-    [[nodiscard]] static Result<TapeView> checked(void const *bytes, std::size_t size, std::span<Integer const> offsets) {
+    [[nodiscard]] static Result<TapeView> checked(void const *bytes, std::size_t size,
+                                                  std::span<Integer const> offsets) {
         if (offsets.empty())
             return Error::fixed(Status::invalid_argument, "the tape has no offsets: a tape of N texts has N + 1");
         if (!bytes && size) return Error::fixed(Status::invalid_argument, "the tape's bytes are at a null pointer");
@@ -72,10 +71,11 @@ class TapeView {
                 return Error::of(Status::invalid_argument, "offset ", i, " of the tape is negative: ", offsets[i]);
             auto const now = static_cast<std::uint64_t>(offsets[i]);
             if (now < before)
-                return Error::of(Status::invalid_argument, "offset ", i, " of the tape falls from ", before, " to ", now);
+                return Error::of(Status::invalid_argument, "offset ", i, " of the tape falls from ", before, " to ",
+                                 now);
             if (now > size)
-                return Error::of(Status::invalid_argument, "offset ", i, " of the tape is ", now, ", past the end of its ",
-                                 size, " bytes");
+                return Error::of(Status::invalid_argument, "offset ", i, " of the tape is ", now,
+                                 ", past the end of its ", size, " bytes");
             before = now;
         }
         TapeView tape;
@@ -96,8 +96,8 @@ class TapeView {
         : bytes_(text.data()), bytes_size_(text.size()), texts_(1) {}
     /// A tape of one text, from anything that converts to `std::string_view`.
     template <class Text>
-        requires std::convertible_to<Text const &, std::string_view>
-    TapeView(Text const &text UFORM_LIFETIMEBOUND) noexcept : TapeView() {
+        requires std::convertible_to<Text const &, std::string_view> TapeView(Text const &text UFORM_LIFETIMEBOUND)
+    noexcept : TapeView() {
         std::string_view const view = text;
         bytes_ = view.data(), bytes_size_ = view.size(), texts_ = 1;
     }
@@ -194,7 +194,7 @@ class Tape {
     [[nodiscard]] std::size_t size() const noexcept { return offsets_.empty() ? 0 : offsets_.size() - 1; }
 
     /// Valid until the tape is assigned to, moved or destroyed.
-    operator TapeView() const & UFORM_LIFETIMEBOUND {
+    operator TapeView() const &UFORM_LIFETIMEBOUND {
         if (offsets_.empty()) return {};
         TapeView tape; // its offsets rise, as they were counted here
         tape.bytes_ = bytes_.data(), tape.bytes_size_ = bytes_.size();

@@ -2,6 +2,8 @@
 #ifndef UFORM_UFORM_HPP
 #define UFORM_UFORM_HPP
 
+#include "uform/config.hpp" // first: it refuses older standards by name
+
 #include "uform/arena.hpp"
 #include "uform/encoded.hpp"
 #include "uform/executor.hpp"

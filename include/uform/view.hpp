@@ -46,14 +46,17 @@ struct Stamp {
     [[nodiscard]] bool is_current() const noexcept { return slot && slot->lease.is_current(epoch); }
     /// Why a view that isn't current is refused.
     [[nodiscard]] Error refusal() const noexcept {
-        if (!slot) return Error::fixed(Status::invalid_argument, "the view is empty: its output was not asked for");
+        if (!slot)
+            return Error::fixed(Status::invalid_argument,
+                                "the view is empty: its output was not asked for, or its place is another call's");
         return Error::fixed(Status::invalid_argument,
                             "the view is stale: a later call rewound its arena, or the arena was freed");
     }
     [[nodiscard]] Result<Pin> pin() const noexcept {
         switch (slot ? slot->lease.pin(epoch) : LeaseStep::closed) {
         case LeaseStep::done: return Pin(slot);
-        case LeaseStep::pinned: return Error::fixed(Status::contended, "the arena holds 4,094 pins, the most it can count");
+        case LeaseStep::pinned:
+            return Error::fixed(Status::contended, "the arena holds 4,094 pins, the most it can count");
         default: return refusal();
         }
     }
@@ -67,7 +70,7 @@ template <class T> class Pinned : public T {
   public:
     Pinned(T view, Pin pin) noexcept : T(view), pin_(std::move(pin)) {}
     /// The same pin with another view of the same arena.
-    template <class View> [[nodiscard]] Pinned<View> with(View view) && noexcept { return {view, std::move(pin_)}; }
+    template <class View> [[nodiscard]] Pinned<View> with(View view) &&noexcept { return {view, std::move(pin_)}; }
 };
 
 /// Rows that were checked once: a random-access range of spans. Unchecked: valid until the arena's next call.
@@ -113,7 +116,8 @@ template <class R> class Rows {
         static_assert(RowScalar<T>, "no scalar is stored as this type: specialise uform::scalar_of for it");
         if (!stamp_.is_current()) return stamp_.refusal();
         if (scalar_of<T> != scalar_)
-            return Error::fixed(Status::invalid_argument, "the rows hold another scalar than the type that was asked for");
+            return Error::of(Status::invalid_argument, "the rows hold ", scalar_name(scalar_), ", and ",
+                             scalar_name(scalar_of<T>), " was asked for");
         return Matrix<T>(data_, rows_, row_bytes(scalar_, columns_) / sizeof(T), stride_bytes_);
     }
 
@@ -130,10 +134,7 @@ template <class R> class Rows {
     [[nodiscard]] bool is_current() const noexcept { return stamp_.is_current(); }
 
     /// All rows end to end. Errors: `invalid_argument` for a stale view, or a `T` that isn't `scalar()`.
-    template <class T>
-    [[nodiscard]] Result<std::span<T const>> values() const noexcept
-        requires(R::host_accessible)
-    {
+    template <class T> [[nodiscard]] Result<std::span<T const>> values() const noexcept requires(R::host_accessible) {
         auto const all = checked<T>();
         if (!all) return all.error();
         std::size_t const per_row = row_bytes(scalar_, columns_) / sizeof(T);
@@ -141,31 +142,24 @@ template <class R> class Rows {
     }
     /// One row. Errors: as `values`, and `invalid_argument` for a row that isn't there.
     template <class T>
-    [[nodiscard]] Result<std::span<T const>> row(std::size_t i) const noexcept
-        requires(R::host_accessible)
-    {
+    [[nodiscard]] Result<std::span<T const>> row(std::size_t i) const noexcept requires(R::host_accessible) {
         auto const all = checked<T>();
         if (!all) return all.error();
         if (i >= rows_) return Error::of(Status::invalid_argument, "row ", i, " of ", rows_);
         return (*all)[i];
     }
     /// Checks once, for many reads. Errors: as `values`.
-    template <class T>
-    [[nodiscard]] Result<Matrix<T>> matrix() const noexcept
-        requires(R::host_accessible)
-    {
+    template <class T> [[nodiscard]] Result<Matrix<T>> matrix() const noexcept requires(R::host_accessible) {
         return checked<T>();
     }
     /// Copies all rows, tight, to host memory of exactly as many `T`.
     /// Errors: as `values`, and `invalid_argument` for a destination of another size.
-    template <class T>
-    [[nodiscard]] Result<void> copy_to(std::span<T> to) const noexcept
-        requires(R::host_accessible)
-    {
+    template <class T> [[nodiscard]] Result<void> copy_to(std::span<T> to) const noexcept requires(R::host_accessible) {
         auto const all = values<T>();
         if (!all) return all.error();
         if (to.size() != all->size())
-            return Error::of(Status::invalid_argument, "the destination has room for ", to.size(), " scalars of ", all->size());
+            return Error::of(Status::invalid_argument, "the destination has room for ", to.size(), " scalars of ",
+                             all->size());
         if (!all->empty()) std::memcpy(static_cast<void *>(to.data()), all->data(), all->size_bytes());
         return {};
     }
@@ -177,28 +171,22 @@ template <class R> class Rows {
         if (!pin) return pin.error();
         return Pinned<Rows>(*this, *std::move(pin));
     }
-    /// The address of the first row, host or device, unchecked: for another library, which must be done before the next call.
+    /// The address of the first row, host or device, unchecked: for another library, which must be done before the next
+    /// call.
     [[nodiscard]] void const *data() const noexcept { return data_; }
 };
 
 /// `rows.values<T>()` as a free function, so that generic code needs no `.template`.
-template <class T> [[nodiscard]] auto values(auto const &rows) noexcept
-    requires requires { rows.template values<T>(); }
-{
-    return rows.template values<T>();
-}
+template <class T> [[nodiscard]] auto values(auto const &rows) noexcept requires requires { rows.template values<T>(); }
+{ return rows.template values<T>(); }
 /// `rows.row<T>(i)` as a free function.
-template <class T> [[nodiscard]] auto row(auto const &rows, std::size_t i) noexcept
-    requires requires { rows.template row<T>(i); }
-{
-    return rows.template row<T>(i);
+template <class T> [[nodiscard]] auto row(auto const &rows, std::size_t i) noexcept requires requires {
+    rows.template row<T>(i);
 }
+{ return rows.template row<T>(i); }
 /// `rows.matrix<T>()` as a free function.
-template <class T> [[nodiscard]] auto matrix(auto const &rows) noexcept
-    requires requires { rows.template matrix<T>(); }
-{
-    return rows.template matrix<T>();
-}
+template <class T> [[nodiscard]] auto matrix(auto const &rows) noexcept requires requires { rows.template matrix<T>(); }
+{ return rows.template matrix<T>(); }
 
 /// The rows of all texts end to end, with the offsets that part them: `[tokens, columns]` and `[texts + 1]`.
 /// Plain data, checked as `Rows` are. The offsets are in host memory for every residency.

@@ -179,6 +179,8 @@ inline Result<Safetensors> Safetensors::open(std::string const &path, std::uint3
 
     auto const bytes = opened.file_.bytes();
     if (bytes.size() < 8) return opened.corrupt("only ", bytes.size(), " bytes, too few for a safetensors file");
+    if (opened.file_.text().starts_with("version https://git-lfs"))
+        return opened.corrupt("a pointer of Git LFS, not the weights: fetch them with `git lfs pull`");
     std::uint64_t header_bytes = 0;
     for (unsigned i = 0; i != 8; ++i) header_bytes |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
     if (header_bytes > safetensors_header_bytes_k)

@@ -1,29 +1,15 @@
-/// The activations between the two layers of a feed-forward block, by the names that configurations use.
+/// The activations between the two layers of a feed-forward block.
 #ifndef UFORM_KERNELS_ACTIVATION_HPP
 #define UFORM_KERNELS_ACTIVATION_HPP
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 #include "uform/architecture.hpp"
 #include "uform/kernels/portable.hpp"
 
 namespace uform {
-
-/// The activation that a configuration's `hidden_act` names; none if this library lacks it.
-/// Source  the table `ACT2FN` of Hugging Face transformers.
-[[nodiscard]] constexpr std::optional<HiddenActivation> hidden_activation_of(std::string_view name) noexcept {
-    if (name == "gelu" || name == "gelu_python") return HiddenActivation::gelu;
-    if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast" || name == "gelu_accurate")
-        return HiddenActivation::gelu_tanh;
-    if (name == "relu") return HiddenActivation::relu;
-    if (name == "silu" || name == "swish") return HiddenActivation::silu;
-    if (name == "tanh") return HiddenActivation::tanh;
-    return std::nullopt;
-}
 
 /// Applies an activation to `count` floats in place; NaN stays NaN.
 ///
