@@ -130,6 +130,32 @@ TEST_CASE("bad input: folders that can't be loaded") {
         folder.replace("modules.json", "models.Normalize", "models.CNN");
         check_refused(folder.path(), Status::unsupported, {"modules.json", "CNN"});
     }
+    SECTION("more positions than a model can have names the folder") {
+        folder.replace("config.json", "\"max_position_embeddings\": 40", "\"max_position_embeddings\": 1000000000");
+        check_refused(folder.path(), Status::corrupt, {folder.path(), "1000000000"});
+    }
+    SECTION("no word embeddings at all") {
+        folder.change_weights([](WrittenTensors &tensors) { tensors.erase("embeddings.word_embeddings.weight"); });
+        check_refused(folder.path(), Status::corrupt, {folder.path(), "embeddings.word_embeddings.weight"});
+    }
+    SECTION("more prompts, added tokens or pieces of a template than are served") {
+        std::string prompts = "{\"prompts\": {\"p\": \"\"";
+        for (int i = 0; i != 10'000; ++i) prompts += ", \"" + std::to_string(i) + "\": \"\"";
+        folder.write("config_sentence_transformers.json", prompts + "}}");
+        check_refused(folder.path(), Status::unsupported, {"config_sentence_transformers.json", "prompts", "10001"});
+        ModelFolder const added("tiny"), pieces("tiny");
+        std::string tokens;
+        for (int i = 0; i != 20'001; ++i)
+            tokens += "{\"id\": " + std::to_string(394 + i) + ", \"content\": \"new" + std::to_string(i) +
+                      "\", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false, "
+                      "\"special\": true},";
+        added.replace("tokenizer.json", "\"added_tokens\": [", "\"added_tokens\": [" + tokens);
+        check_refused(added.path(), Status::unsupported, {"tokenizer.json", "20000 added tokens"});
+        std::string many;
+        for (int i = 0; i != 1001; ++i) many += "{\"SpecialToken\": {\"id\": \"[CLS]\", \"type_id\": 0}},";
+        pieces.replace("tokenizer.json", "\"single\": [", "\"single\": [" + many);
+        check_refused(pieces.path(), Status::unsupported, {"tokenizer.json", "template"});
+    }
     SECTION("an unknown tokenizer model") {
         folder.replace("tokenizer.json", "\"model\": {\"type\": \"WordPiece\"", "\"model\": {\"type\": \"WordFish\"");
         check_refused(folder.path(), Status::unsupported, {"tokenizer.json", "WordFish"});
@@ -219,6 +245,17 @@ TEST_CASE("bad input: calls that are refused leave the old results readable") {
     check(model.text_encode(inside, Outputs::embeddings, Scalar::f32, arena), Status::invalid_argument, "arena");
     CHECK(model.text_encode(tape, Outputs::embeddings, Scalar::f32, arena)); // and then a call works
     CHECK_FALSE(before.is_current());
+
+    auto draft = arena.begin().value(); // offsets that lie in the arena are an input in it, too
+    auto const place = draft.place<std::uint32_t>(2, 1);
+    auto writing = std::move(draft).commit().value();
+    writing.values(place)[0] = 0, writing.values(place)[1] = 1;
+    auto const offsets = std::move(writing).publish().value()[place];
+    auto const own = uform::TapeView::of("a", offsets.values<std::uint32_t>().value()).value();
+    auto const refused = model.text_encode(own, Outputs::embeddings, Scalar::f32, arena);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().status() == Status::invalid_argument);
+    CHECK(offsets.is_current());
 }
 
 TEST_CASE("bad input: offsets that lie never reach a call") {

@@ -7,7 +7,12 @@
 #include <thread>
 #include <vector>
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "model_folder.hpp"
+#include "skip.hpp"
 #include "uform/uform.hpp"
 
 using uform::Outputs, uform::Ram, uform::Scalar;
@@ -150,6 +155,49 @@ TEST_CASE("model: threads that share one arena meet contended, never a wrong row
     for (auto &thread : threads) thread.join();
     CHECK(wrong == 0);
     CHECK(served > 0);
+}
+
+TEST_CASE("model: a forked child computes on its own thread") {
+    auto const model = uform::Model::load(data_path("tiny")).value();
+    auto const executor = uform::Executor<Ram>::with_threads(3).value();
+    auto const texts = read_texts(data_path("tiny/texts.jsonl"));
+    auto const tape = uform::Tape::from(texts).value();
+    uform::Arena<Ram> arena;
+    auto const expected = vector_of(model, texts[7]);
+    pid_t const child = fork();
+    if (child == 0) {
+        auto const encoded = model.on(executor).text_encode(tape, Outputs::embeddings, Scalar::f32, arena);
+        bool const right = encoded && std::memcmp(encoded->embeddings().row<float>(7).value().data(), expected.data(),
+                                                  expected.size() * sizeof(float)) == 0;
+        _exit(right ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(model.on(executor).text_encode(tape, Outputs::embeddings, Scalar::f32, arena));
+}
+
+TEST_CASE("model: memory that can't be mapped is out of memory, for a model and a tokenizer") {
+    if (UFORM_ADDRESS_SANITIZER || UFORM_THREAD_SANITIZER) return skip_test("a sanitizer needs the address space");
+    pid_t const child = fork();
+    if (child == 0) {
+        rlimit none{};
+        if (getrlimit(RLIMIT_AS, &none) != 0) _exit(2);
+        none.rlim_cur = 1 << 20; // less than is mapped already: nothing more can be
+        if (setrlimit(RLIMIT_AS, &none) != 0) _exit(3);
+        auto const model = uform::Model::load(data_path("tiny"));
+        auto const tokenizer = uform::Tokenizer::load(data_path("tiny"));
+        bool const right = !model && model.error().status() == uform::Status::out_of_memory && !tokenizer &&
+                           tokenizer.error().status() == uform::Status::out_of_memory;
+        _exit(right ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("model: the executor may go before the arena, and the model before its results") {

@@ -406,7 +406,7 @@ template <AnyResidency R> class Arena {
         return slot_ ? storage().limit.load(std::memory_order_relaxed) : SIZE_MAX;
     }
     /// Sets the limit, in bytes. Acts at the next call: one that needs more answers `out_of_memory`, and old results
-    /// stay.
+    /// stay. Memory that the arena has already is kept until `trim`.
     void limit(std::size_t bytes) noexcept {
         if (slot_) storage().limit.store(bytes, std::memory_order_relaxed);
     }

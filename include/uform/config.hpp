@@ -41,6 +41,13 @@
 #define UFORM_FUSED_MULTIPLY_ADD 0
 #endif
 
+/// 1 where the compiler may assume that no float is NaN, and reorder sums.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#define UFORM_FAST_MATH 1
+#else
+#define UFORM_FAST_MATH 0
+#endif
+
 /// The one place that names the header of SIMD intrinsics, so that a stand-in can emulate them.
 #if !defined(UFORM_SIMD_HEADER)
 #define UFORM_SIMD_HEADER <immintrin.h>

@@ -215,8 +215,9 @@ template <class Lend> Result<Encoded<Ram>> EncodeCall::run(Scalar scalar, Arena<
     auto draft = arena.begin();
     if (!draft) return std::move(draft).error();
     if (auto checked = check_arguments(scalar); !checked) return std::move(checked).error();
-    if (draft->holds(texts_.data(), texts_.size_bytes()))
-        return Error::fixed(Status::invalid_argument, "the tape's bytes lie in the arena that the call would rewind");
+    auto const tape_offsets = texts_.offset_bytes();
+    if (draft->holds(texts_.data(), texts_.size_bytes()) || draft->holds(tape_offsets.data(), tape_offsets.size()))
+        return Error::fixed(Status::invalid_argument, "the tape lies in the arena that the call would rewind");
     if (is_cancelled()) return cancelled();
 
     auto const session = lend();

@@ -64,7 +64,8 @@ class CallerTeam final : public Team {
     [[nodiscard]] std::unique_ptr<KeptState> &kept() noexcept override { return kept_; }
 };
 
-/// Threads on which `Ram` calls compute. A shared handle: copies are the same executor.
+/// Threads on which `Ram` calls compute. A shared handle: copies are the same executor. One that was moved from may
+/// only be assigned to or destroyed. In a forked child calls run on their own thread.
 ///
 /// Threads  usable from many; calls on it queue, one at a time. The calling thread works too, so an executor of one
 ///          thread has no thread of its own.
@@ -84,6 +85,7 @@ template <> class Executor<Ram> {
         std::atomic<std::size_t> next_{0};    // the next task to take
         std::atomic<std::size_t> working_{0}; // workers that have not finished this round
         bool stop_ = false;
+        pid_t process_ = getpid();
         std::size_t count_ = 0;
         Task task_ = nullptr;
         void *context_ = nullptr;
@@ -133,6 +135,7 @@ template <> class Executor<Ram> {
       public:
         Threads() noexcept = default;
         ~Threads() {
+            if (process_ != getpid()) return; // a forked child has no workers to wait for
             stop_ = true;
             start_round();
             for (auto const &worker : workers_.span()) pthread_join(worker.thread, nullptr);
@@ -159,7 +162,7 @@ template <> class Executor<Ram> {
         [[nodiscard]] std::size_t threads() const noexcept override { return workers_.size() + 1; }
         void run(std::size_t count, Task task, void *context) noexcept override {
             if (count == 0) return;
-            if (count == 1 || workers_.empty()) {
+            if (count == 1 || workers_.empty() || process_ != getpid()) { // a forked child has no workers
                 for (std::size_t i = 0; i != count; ++i) task(context, i, 0);
                 return;
             }

@@ -50,7 +50,7 @@ class File {
     [[nodiscard]] static char const *text_of(int, char const *buffer) noexcept { return buffer; }
     [[nodiscard]] static Error refused(std::string const &path, std::string_view verb, int number) noexcept {
         char buffer[128] = "unknown error";
-        return Error::of(Status::io, path, ": can't ", verb, ": ",
+        return Error::of(number == ENOMEM ? Status::out_of_memory : Status::io, path, ": can't ", verb, ": ",
                          text_of(::strerror_r(number, buffer, sizeof buffer), buffer));
     }
 
@@ -71,7 +71,8 @@ class File {
 
     /// Maps a regular file, following links. An empty file is an empty span.
     ///
-    /// Errors  `io`, with the path and the system's words: absent, unreadable, a folder, a pipe or a device.
+    /// Errors  `io`, with the path and the system's words: absent, unreadable, a folder, a pipe or a device;
+    ///         `out_of_memory` where there is no address space for it.
     [[nodiscard]] static Result<File> map(std::string const &path) {
         if (path.find('\0') != std::string::npos)
             return Error::of(Status::io, path, ": can't open: the path holds a zero byte");

@@ -120,7 +120,8 @@ template <AnyResidency R> class BoundModel {
     Result<Encoded<R>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&, EncodeOptions const & = {}) const = delete;
 };
 
-/// A loaded model. A shared handle: copies are the same model, usable from many threads.
+/// A loaded model. A shared handle: copies are the same model, usable from many threads. One that was moved from may
+/// only be assigned to or destroyed.
 class Model {
     std::shared_ptr<ModelState const> state_;
 
@@ -163,7 +164,11 @@ class Model {
                                  .layer_norm_epsilon = asked.layer_norm_epsilon,
                                  .activation = asked.activation};
         auto encoder = BertEncoder::load(shape, *checkpoint, set);
-        if (!encoder) return std::move(encoder).error();
+        if (!encoder) {
+            bool const names_it = encoder.error().message().starts_with(place);
+            return names_it ? encoder.error()
+                            : Error::of(encoder.error().status(), place, ": ", encoder.error().message());
+        }
         checkpoint->drop_pages(); // all were read once; of the tables only rows in use come back
         return Model(std::make_shared<ModelState const>(
             *std::move(checkpoint),

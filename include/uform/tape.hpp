@@ -135,6 +135,10 @@ class TapeView {
     [[nodiscard]] bool empty() const noexcept { return texts_ == 0; }
     /// The address of the bytes that the offsets count from, unchecked.
     [[nodiscard]] char const *data() const noexcept { return bytes_; }
+    /// The offsets as they lie in memory; empty for a tape of one text or none.
+    [[nodiscard]] std::span<std::byte const> offset_bytes() const noexcept {
+        return {static_cast<std::byte const *>(offsets_), offsets_ ? (texts_ + 1) * offset_bytes_ : 0};
+    }
     /// The number of bytes that the offsets may reach.
     [[nodiscard]] std::size_t size_bytes() const noexcept { return bytes_size_; }
 

@@ -39,6 +39,9 @@ struct SentenceConfiguration {
 /// The largest length in tokens that a file may give; what is larger counts as this.
 inline constexpr std::size_t most_tokens_k = 1'000'000'000;
 
+/// The most prompts that a file may name: each is compared with those before it.
+inline constexpr std::size_t most_prompts_k = 10'000;
+
 /// A length in tokens, nothing if the key is absent or `null`. What says that there is no limit (1e30) is
 /// `most_tokens_k`.
 [[nodiscard]] inline std::optional<std::size_t> read_length(Fields &fields, std::string_view key) {
@@ -158,7 +161,10 @@ inline void read_loading(Fields &fields, std::string_view key, std::initializer_
 
     JsonValue const prompts = fields.find("prompts");
     if (prompts && !prompts.is(JsonKind::object)) fields.refuse_type("prompts", "an object");
-    for (std::size_t i = 0; i != prompts.size(); ++i) {
+    if (prompts.size() > most_prompts_k)
+        fields.refuse(Status::unsupported, "prompts", ": ", prompts.size(), " of them; at most ", most_prompts_k,
+                      " are served");
+    for (std::size_t i = 0; i != prompts.size() && !fields.error(); ++i) {
         auto const name = prompts.key(i);
         if (!prompts[i].is(JsonKind::string) && !prompts[i].is(JsonKind::null))
             fields.refuse(Status::corrupt, "prompts", ": ", name, " is ", shown(prompts[i]), ", not a string");

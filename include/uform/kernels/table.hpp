@@ -5,7 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "uform/config.hpp"
 #include "uform/kernels/instruction_set.hpp"
+
+#if UFORM_FAST_MATH
+#error "uform's kernels need NaN and the order of sums: compile the unit that uses a model without -ffast-math"
+#endif
 
 namespace uform {
 

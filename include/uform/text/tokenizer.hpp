@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,12 +65,14 @@ class Tokenizer {
     // The ids of a text without the special tokens around it. False: no memory.
     [[nodiscard]] bool append(std::string_view text, IdSink &ids, TokenizerScratch &scratch) const noexcept;
 
+    [[nodiscard]] static Result<Tokenizer> load_folder(std::string const &folder, TokenizerOptions const &options);
+
   public:
     /// Loads tokenizer.json of a folder, or vocab.txt with tokenizer_config.json where there is none.
     ///
     /// Errors  `io` for neither, or a file that can't be read; `corrupt` for a damaged one; `unsupported` for another
     ///         model, normalizer, pre_tokenizer or post_processor. Each names the file and what is wrong.
-    /// Memory  about 2 MB for 30,000 tokens; a `std::bad_alloc` may leave it where exceptions are on.
+    /// Memory  about 2 MB for 30,000 tokens; where it can't be had, `out_of_memory`.
     [[nodiscard]] static Result<Tokenizer> load(std::string const &folder, TokenizerOptions const &options = {});
 
     /// The ids of a text with the special tokens around it, not cut.
@@ -128,6 +131,18 @@ class Tokenizer {
 }
 
 inline Result<Tokenizer> Tokenizer::load(std::string const &folder, TokenizerOptions const &options) {
+#if UFORM_EXCEPTIONS
+    try {
+        return load_folder(folder, options);
+    } catch (std::bad_alloc const &) {
+        return Error::of(Status::out_of_memory, folder, ": no memory to load the tokenizer");
+    }
+#else
+    return load_folder(folder, options);
+#endif
+}
+
+inline Result<Tokenizer> Tokenizer::load_folder(std::string const &folder, TokenizerOptions const &options) {
     std::string path = join_path(folder, "tokenizer.json");
     bool const old = !file_exists(path) && file_exists(join_path(folder, "vocab.txt"));
     if (old) path = join_path(folder, "vocab.txt");
@@ -210,7 +225,15 @@ inline Result<std::vector<std::uint32_t>> Tokenizer::encode(std::string_view tex
     Buffer<std::uint32_t> ids;
     TokenizerScratch scratch;
     if (auto const cut = encode_into(text, SIZE_MAX, ids, scratch); !cut) return cut.error();
+#if UFORM_EXCEPTIONS
+    try {
+        return std::vector<std::uint32_t>(ids.begin(), ids.end());
+    } catch (std::bad_alloc const &) {
+        return no_memory();
+    }
+#else
     return std::vector<std::uint32_t>(ids.begin(), ids.end());
+#endif
 }
 
 inline Result<std::size_t> Tokenizer::count(std::string_view text) const {

@@ -80,6 +80,10 @@ class TokenizerJson {
         JsonValue const pieces = processor.find("single"), tokens = processor.find("special_tokens");
         if (!pieces.is(JsonKind::array) || !tokens.is(JsonKind::object))
             return refuse(Status::corrupt, "TemplateProcessing without 'single' or 'special_tokens'");
+        constexpr std::size_t most_pieces = 1000;
+        if (pieces.size() > most_pieces || tokens.size() > most_pieces)
+            return refuse(Status::unsupported, "a template of ", pieces.size(), " pieces and ", tokens.size(),
+                          " special tokens; at most ", most_pieces, " of either are served");
         bool seen = false;
         for (std::size_t i = 0; i != pieces.size(); ++i) {
             if (JsonValue const sequence = pieces[i].find("Sequence")) {

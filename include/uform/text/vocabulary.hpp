@@ -35,10 +35,11 @@ class Vocabulary {
         // A table of indices, open addressing: place n holds the first entry of an id that hashes to n or before.
         std::vector<Trie::Entry> const &kept = result.entries_;
         std::size_t places = 16;
-        while (places < 2 * kept.size()) places *= 2;
+        unsigned bits = 4;
+        while (places < 2 * kept.size()) places *= 2, ++bits;
         std::vector<std::size_t> table(places, kept.size());
         for (std::size_t i = 0; i != kept.size(); ++i) {
-            std::size_t place = kept[i].value * std::size_t{2654435761u} & (places - 1);
+            auto place = static_cast<std::size_t>(kept[i].value * std::uint64_t{0x9E3779B97F4A7C15u} >> (64 - bits));
             for (; table[place] != kept.size(); place = (place + 1) & (places - 1))
                 if (kept[table[place]].value == kept[i].value)
                     return Error::of(Status::corrupt, file, ": the tokens '", kept[table[place]].key, "' and '",
@@ -67,6 +68,9 @@ class Vocabulary {
     }
 };
 
+/// The most added tokens that a file may list: each is compared with those before it.
+inline constexpr std::size_t most_added_tokens_k = 20'000;
+
 /// Gives each added token its id and joins those that are listed twice.
 ///
 /// A token that the vocabulary has keeps its id; a new one gets the number of tokens of the vocabulary and of new ones
@@ -87,6 +91,8 @@ class AddedTokenList {
                                    Vocabulary const &vocabulary, std::string_view file,
                                    std::vector<std::string> &warnings) {
         if (token.content.empty()) return {};
+        if (tokens_.size() == most_added_tokens_k)
+            return Error::of(Status::unsupported, file, ": more than ", most_added_tokens_k, " added tokens");
         AddedToken *listed = nullptr;
         for (AddedToken &other : tokens_)
             if (other.content == token.content) listed = &other;
