@@ -23,8 +23,8 @@ for step in "${steps[@]}"; do
   echo "== $step"
   case $step in
   clang) variant clang clang++ || failed+=("$step") ;;
-  sanitize) variant sanitize g++ -Dcpp_args=-Wno-maybe-uninitialized -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false || failed+=("$step") ;;
-  threads) variant threads clang++ -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false || failed+=("$step") ;;
+  sanitize) variant sanitize g++ -Dcpp_args=-Wno-maybe-uninitialized -Doptimization=1 -Ddebug=true -Db_sanitize=address,undefined -Db_lundef=false || failed+=("$step") ;;
+  threads) variant threads clang++ -Doptimization=1 -Ddebug=true -Db_sanitize=thread -Db_lundef=false || failed+=("$step") ;;
   native) variant native g++ -Dcpp_args=-march=native || failed+=("$step") ;;
   format) git ls-files '*.hpp' '*.cpp' | grep -v unicode_tables | xargs clang-format --dry-run --Werror || failed+=("$step") ;;
   tidy) for unit in examples/*.cpp; do clang-tidy --quiet "$unit" -- -std=c++20 -Iinclude || failed+=("$step $unit"); done ;;
