@@ -3,7 +3,6 @@
 #define UFORM_RAM_HPP
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -84,8 +83,7 @@ struct HostPages {
 
 /// The memory of a `Ram` arena: rewound by each call, grown in place, never copied.
 ///
-/// Reserves address space at its first use: the least of the limit, twice the physical memory, a quarter of the
-/// process' address space and 64 GiB. Where that is
+/// Reserves address space at its first use: the least of the limit, twice the physical memory and 64 GiB. Where that is
 /// refused, or a limit was raised later, it falls back to a block that can't grow in place: a successor is allocated
 /// by `prepare` and takes over in `accept`, so that old rows stay readable until then.
 /// Threads: one at a time; the arena's lease sees to that.
@@ -122,8 +120,6 @@ class HostBlock {
             std::size_t const physical =
                 static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * (HostPages::page_bytes() * 2);
             std::size_t most = physical < most_reserved ? physical : most_reserved;
-            if (rlimit addresses; getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur / 4 < most)
-                most = HostPages::to_pages(static_cast<std::size_t>(addresses.rlim_cur / 4)); // others need some too
             if (limit < most) most = HostPages::to_pages(limit);
             if (most < need || !pages_.reserve(most)) {
                 if (!pages_.reserve(need)) return false;
