@@ -50,6 +50,10 @@ enum class LeaseStep : std::uint8_t {
 /// Whether a lease may be reserved while readers hold pins.
 enum class Readers : std::uint8_t { refused, allowed };
 
+/// Whose call reserves a lease: the calling thread's, which `close` on that thread doesn't wait for, or a deferred one,
+/// which no thread holds.
+enum class Holder : std::uint8_t { this_thread, none };
+
 /// One 64-bit word: epoch : 48 | pins : 12 | spare : 1 | waiting : 1 | state : 2.
 ///
 /// States are idle, reserved, writing and closed. Views carry the epoch at which they were published, and are current
@@ -77,7 +81,7 @@ template <class Platform> class Lease {
     explicit Lease(Word word) noexcept : word_(word) {}
 
     /// idle → reserved. Commit, fail and close take an epoch each, so three must be left.
-    LeaseStep reserve(Readers readers) noexcept {
+    LeaseStep reserve(Readers readers, Holder holder = Holder::this_thread) noexcept {
         Word now = word_.load(std::memory_order_relaxed);
         do {
             if (state_of(now) == closed) return LeaseStep::closed;
@@ -86,7 +90,7 @@ template <class Platform> class Lease {
             if (epoch_of(now) > last_epoch - 3) return LeaseStep::exhausted;
         } while (
             !word_.compare_exchange_weak(now, now + reserved, std::memory_order_acquire, std::memory_order_relaxed));
-        holder_.store(Platform::this_thread(), std::memory_order_relaxed);
+        if (holder == Holder::this_thread) holder_.store(Platform::this_thread(), std::memory_order_relaxed);
         return LeaseStep::done;
     }
 
@@ -154,21 +158,27 @@ template <class Platform> class Lease {
         mutex_.lock();
         Word now = word_.load(std::memory_order_acquire); // so that `holder_` is no older than this word
         bool last = false;
-        for (;;) {
-            bool const own =
-                state_of(now) != idle && holder_.load(std::memory_order_relaxed) == Platform::this_thread();
-            if (state_of(now) == idle || own) {
-                Word const next = ((now | closed) & ~waiting) + one_epoch + (own ? one_pin : 0);
-                last = (next & pins_mask) == 0;
-                if (word_.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_acquire)) break;
-            } else if ((now & waiting) || word_.compare_exchange_weak(now, now | waiting, std::memory_order_acquire,
-                                                                      std::memory_order_acquire)) {
+        while (!close_from(now, last)) {
+            if ((now & waiting) ||
+                word_.compare_exchange_weak(now, now | waiting, std::memory_order_acquire, std::memory_order_acquire)) {
                 ended_.wait(mutex_); // whoever ends the call takes the mutex before it notifies, so no wake-up is lost
                 now = word_.load(std::memory_order_acquire);
             }
         }
         mutex_.unlock();
         return last;
+    }
+
+    /// As `close`, but answers `busy` where that would wait. `last`: whether the storage is to be freed.
+    [[nodiscard]] LeaseStep try_close(bool &last) noexcept {
+        Word now = word_.load(std::memory_order_acquire);
+        return close_from(now, last) ? LeaseStep::done : LeaseStep::busy;
+    }
+
+    /// Whether the storage may go to another owner with its slot, pins and all: `busy` while a call has it.
+    [[nodiscard]] LeaseStep may_detach() const noexcept {
+        Word const now = word_.load(std::memory_order_acquire);
+        return state_of(now) == idle && !(now & waiting) ? LeaseStep::done : LeaseStep::busy;
     }
 
     /// closed → idle for a new arena, at the next epoch. Answers `false` where too few are left: the slot is retired.
@@ -188,6 +198,20 @@ template <class Platform> class Lease {
     typename Platform::template Atomic<std::uintptr_t> holder_{0}; // the thread whose call has the slot, or 0
     typename Platform::Mutex mutex_;
     typename Platform::Condition ended_;
+
+    /// idle, or held by this thread → closed at the next epoch. Answers `false`, with the word as it is, while a call
+    /// of another thread has it.
+    [[nodiscard]] bool close_from(Word &now, bool &last) noexcept {
+        for (;;) {
+            bool const own =
+                state_of(now) != idle && holder_.load(std::memory_order_relaxed) == Platform::this_thread();
+            if (state_of(now) != idle && !own) return false;
+            Word const next = ((now | closed) & ~waiting) + one_epoch + (own ? one_pin : 0);
+            last = (next & pins_mask) == 0;
+            if (word_.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_acquire))
+                return true;
+        }
+    }
 
     /// state → idle plus `more`, and wakes a closer. Answers `false`, with the word as it was, where the slot is
     /// closed.
@@ -210,20 +234,20 @@ template <class Platform> class Lease {
 
 /// A lease with its arena's storage. Lives in a slab that is recycled and never unmapped, so that a view of a freed
 /// arena can always be checked.
-struct alignas(64) Slot {
-    static constexpr std::size_t storage_bytes = 256;
+template <class Platform> struct alignas(64) BasicSlot {
+    static constexpr std::size_t storage_bytes = 384;
 
-    Lease<PosixPlatform> lease;
+    Lease<Platform> lease;
     std::uint64_t drafts = 0; // begun, by all arenas that had the slot, so that a place of another one is refused
-    Slot *next_free = nullptr;
-    Slot *older_slab = nullptr; // of the first slot of a slab: keeps every slab reachable
-    void (*destroy_storage)(Slot &) noexcept = nullptr;
+    BasicSlot *next_free = nullptr;
+    BasicSlot *older_slab = nullptr; // of the first slot of a slab: keeps every slab reachable
+    void (*destroy_storage)(BasicSlot &) noexcept = nullptr;
     alignas(64) std::byte storage[storage_bytes];
 
-    template <class Storage> void construct() noexcept {
+    template <class Storage, class... Arguments> void construct(Arguments &&...arguments) noexcept {
         static_assert(sizeof(Storage) <= storage_bytes && alignof(Storage) <= 64);
-        ::new (static_cast<void *>(storage)) Storage();
-        destroy_storage = [](Slot &slot) noexcept { slot.get<Storage>().~Storage(); };
+        ::new (static_cast<void *>(storage)) Storage(static_cast<Arguments &&>(arguments)...);
+        destroy_storage = [](BasicSlot &slot) noexcept { slot.template get<Storage>().~Storage(); };
     }
     template <class Storage> [[nodiscard]] Storage &get() noexcept {
         return *std::launder(reinterpret_cast<Storage *>(storage));
@@ -231,22 +255,26 @@ struct alignas(64) Slot {
 };
 
 /// All slots of the process: a list of free ones, and slabs that are kept to the end.
-class Slots {
-    PosixPlatform::Mutex mutex_;
+template <class Platform> class BasicSlots {
+    using Slot = BasicSlot<Platform>;
+    using Mutex = typename Platform::Mutex;
+
+    Mutex mutex_;
     Slot *free_ = nullptr, *newest_slab_ = nullptr;
     static constexpr std::size_t slots_per_slab = 32;
 
     struct Guard {
-        PosixPlatform::Mutex &mutex;
-        explicit Guard(PosixPlatform::Mutex &m) noexcept : mutex(m) { mutex.lock(); }
+        Mutex &mutex;
+        explicit Guard(Mutex &m) noexcept : mutex(m) { mutex.lock(); }
         Guard(Guard const &) = delete;
         ~Guard() { mutex.unlock(); }
     };
 
   public:
-    [[nodiscard]] static Slots &instance() noexcept {
-        alignas(Slots) static std::byte memory[sizeof(Slots)]; // never destroyed: views may be checked at exit
-        static Slots *const slots = ::new (static_cast<void *>(memory)) Slots;
+    [[nodiscard]] static BasicSlots &instance() noexcept {
+        alignas(
+            BasicSlots) static std::byte memory[sizeof(BasicSlots)]; // never destroyed: views may be checked at exit
+        static BasicSlots *const slots = ::new (static_cast<void *>(memory)) BasicSlots;
         return *slots;
     }
 
@@ -277,6 +305,10 @@ class Slots {
         slot.next_free = free_, free_ = &slot;
     }
 };
+
+/// The slots that arenas use.
+using Slot = BasicSlot<PosixPlatform>;
+using Slots = BasicSlots<PosixPlatform>;
 
 } // namespace uform
 
