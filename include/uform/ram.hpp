@@ -13,6 +13,7 @@
 
 #include "uform/config.hpp"
 #include "uform/residency.hpp"
+#include "uform/status.hpp"
 
 #if UFORM_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
@@ -106,49 +107,37 @@ class HostBlock {
         return true;
     }
 
+    [[nodiscard]] bool grow(std::size_t bytes, std::size_t limit) noexcept;
+
   public:
-    HostBlock() noexcept = default;
+    /// What a block is made from: host pages need nothing, and serve every executor.
+    struct Origin {
+        bool operator==(Origin const &) const = default;
+    };
+
+    explicit HostBlock(Origin) noexcept {}
     HostBlock(HostBlock const &) = delete;
     HostBlock &operator=(HostBlock const &) = delete;
     ~HostBlock() { pages_.release(), successor_.release(); }
 
-    /// Room for `bytes`, below `limit`; what is current stays as it is. Answers `false` where there is no memory.
-    [[nodiscard]] bool prepare(std::size_t bytes, std::size_t limit) noexcept {
-        std::size_t const need = HostPages::to_pages(bytes);
-        if (bytes && !need) return false;
-        if (!pages_.first && need) {
-            std::size_t const physical =
-                static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * (HostPages::page_bytes() * 2);
-            std::size_t most = physical < most_reserved ? physical : most_reserved;
-            if (limit < most) most = HostPages::to_pages(limit);
-            if (most < need || !pages_.reserve(most)) {
-                if (!pages_.reserve(need)) return false;
-            }
-            if (!pages_.commit(need)) return pages_.release(), false;
-            return true;
-        }
-        if (successor_.first && need <= successor_.committed) return true;
-        if (shrink_ && need && need < pages_.committed && make_successor(need)) return true;
-        if (need <= pages_.committed) {
-            successor_.release(), keep_successor_ = false; // too small to take over
-            return true;
-        }
-        if (need <= pages_.reserved) {
-            // By a half more than before: committed pages cost nothing until they are touched, and system calls do.
-            std::size_t const half_more = HostPages::to_pages(pages_.committed + pages_.committed / 2);
-            std::size_t const most =
-                limit < pages_.reserved ? limit / HostPages::page_bytes() * HostPages::page_bytes() : pages_.reserved;
-            std::size_t const wish = half_more < most ? half_more : most;
-            if (wish > need && pages_.commit(wish)) return true;
-            return pages_.commit(need);
-        }
-        return make_successor(need);
+    [[nodiscard]] Origin origin() const noexcept { return {}; }
+
+    /// Room for `need`, below `limit`; what is current stays as it is. Errors: `out_of_memory`.
+    [[nodiscard]] Result<void> prepare(Extent need, std::size_t limit) noexcept {
+        if (grow(need.bytes, limit)) return {};
+        return Error::of(Status::out_of_memory, "no memory for ", need.bytes, " bytes of outputs");
     }
-    /// The call writes from here on: a successor takes over, and the old rows' bytes are gone.
-    void accept() noexcept {
+    /// The call writes from here on: a successor takes over, and the old rows' bytes are gone. Of a device the
+    /// errors are the driver's; host pages have none.
+    [[nodiscard]] Result<void> accept() noexcept {
         if (successor_.first) pages_.release(), pages_ = std::exchange(successor_, HostPages{});
         keep_successor_ = shrink_ = false;
+        return {};
     }
+    /// Waits until all that was written is there. Of a device: until its stream is done.
+    [[nodiscard]] Result<void> finish() noexcept { return {}; }
+    /// The stream that device work must be ordered on.
+    [[nodiscard]] void *stream() const noexcept { return nullptr; }
     /// The call was refused.
     void refuse() noexcept {
         if (!keep_successor_) successor_.release();
@@ -157,7 +146,8 @@ class HostBlock {
     void keep_successor() noexcept { keep_successor_ = successor_.first != nullptr; }
 
     /// Gives back what lies past the first `used` bytes; at the next call where that can't be done in place.
-    void trim(std::size_t used) noexcept {
+    void trim(Extent extent) noexcept {
+        std::size_t const used = extent.bytes;
         successor_.release(), keep_successor_ = false;
         if (used == 0) pages_.release();
         else if (pages_.reserved == pages_.committed && pages_.committed > HostPages::to_pages(used)) shrink_ = true;
@@ -177,13 +167,48 @@ class HostBlock {
     /// Forgets what the bytes held: a raw stale pointer traps under AddressSanitizer until they are placed again.
     void poison_all() const noexcept { poison(pages_.first, pages_.committed); }
     void place(std::size_t at, std::size_t bytes) const noexcept { unpoison(pages_.first + at, bytes); }
+    void place_host(std::size_t at, std::size_t bytes) const noexcept { place(at, bytes); }
 };
+
+inline bool HostBlock::grow(std::size_t bytes, std::size_t limit) noexcept {
+    std::size_t const need = HostPages::to_pages(bytes);
+    if (bytes && !need) return false;
+    if (!pages_.first && need) {
+        std::size_t const physical = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * (HostPages::page_bytes() * 2);
+        std::size_t most = physical < most_reserved ? physical : most_reserved;
+        if (limit < most) most = HostPages::to_pages(limit);
+        if (most < need || !pages_.reserve(most)) {
+            if (!pages_.reserve(need)) return false;
+        }
+        if (!pages_.commit(need)) return pages_.release(), false;
+        return true;
+    }
+    if (successor_.first && need <= successor_.committed) return true;
+    if (shrink_ && need && need < pages_.committed && make_successor(need)) return true;
+    if (need <= pages_.committed) {
+        successor_.release(), keep_successor_ = false; // too small to take over
+        return true;
+    }
+    if (need <= pages_.reserved) {
+        // By a half more than before: committed pages cost nothing until they are touched, and system calls do.
+        std::size_t const half_more = HostPages::to_pages(pages_.committed + pages_.committed / 2);
+        std::size_t const most =
+            limit < pages_.reserved ? limit / HostPages::page_bytes() * HostPages::page_bytes() : pages_.reserved;
+        std::size_t const wish = half_more < most ? half_more : most;
+        if (wish > need && pages_.commit(wish)) return true;
+        return pages_.commit(need);
+    }
+    return make_successor(need);
+}
 
 /// Host pages.
 struct Ram {
     static constexpr bool host_accessible = true;
     static constexpr Residency residency = Residency::ram;
     using Block = HostBlock;
+
+    /// What an executor's arenas are made from.
+    [[nodiscard]] static HostBlock::Origin origin(auto const &) noexcept { return {}; }
 };
 static_assert(AnyResidency<Ram>);
 

@@ -29,11 +29,26 @@ template <class R> concept SaysHostAccess = requires {
 template <class R> concept NamesItsResidency = requires {
     { R::residency } -> std::same_as<Residency const &>;
 };
-/// Has a block of memory that grows, for an arena's outputs: see `HostBlock` for the operations.
-template <class R> concept HasBlock = requires { typename R::Block; };
+/// Has a block of memory that grows, for an arena's outputs: see `HostBlock` for the operations, and
+/// `Block::Origin` for what a block is made from.
+template <class R> concept HasBlock = requires {
+    typename R::Block;
+    typename R::Block::Origin;
+};
 
-/// A residency: `Ram`; device memory is to come.
+/// A residency: `Ram`, or the `Vram` of `uform/cuda.hpp`.
 template <class R> concept AnyResidency = SaysHostAccess<R> && NamesItsResidency<R> && HasBlock<R>;
+
+/// How much an arena's outputs take, in bytes: of the residency's memory, and of the host memory that a device arena
+/// has beside it for offsets, counts and ids. Host pages hold both in one block, and count them in `bytes`.
+struct Extent {
+    std::size_t bytes = 0, host_bytes = 0;
+
+    /// Both; `SIZE_MAX` where that overflows.
+    [[nodiscard]] std::size_t total() const noexcept {
+        return bytes > SIZE_MAX - host_bytes ? SIZE_MAX : bytes + host_bytes;
+    }
+};
 
 /// Where an arena's outputs land.
 struct ArenaDescription {

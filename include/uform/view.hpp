@@ -33,8 +33,13 @@ class Pin {
         std::swap(slot_, next.slot_);
         return *this;
     }
-    ~Pin() {
-        if (slot_ && slot_->lease.unpin()) Slots::instance().recycle(*slot_);
+    ~Pin() { release(); }
+
+    /// Null once it was let go.
+    [[nodiscard]] Slot *slot() const noexcept { return slot_; }
+    void release() noexcept {
+        Slot *slot = std::exchange(slot_, nullptr);
+        if (slot && slot->lease.unpin()) Slots::instance().recycle(*slot);
     }
 };
 
@@ -62,15 +67,13 @@ struct Stamp {
     }
 };
 
-/// A view with a pin: while it lives, a call that would rewind its arena answers `contended`, and the bytes stay, also
-/// when the arena was freed. Move-only. Slicing it off gives the plain view, which is checked as any other.
-template <class T> class Pinned : public T {
-    Pin pin_;
+template <class T> class Pinned;
 
+/// The accessors of a pinned view, bound to the guard where the compiler can warn: what they answer is safe while the
+/// pin lives. Each view has its own.
+template <class T> class PinnedAccessors : public T {
   public:
-    Pinned(T view, Pin pin) noexcept : T(view), pin_(std::move(pin)) {}
-    /// The same pin with another view of the same arena.
-    template <class View> [[nodiscard]] Pinned<View> with(View view) &&noexcept { return {view, std::move(pin_)}; }
+    explicit PinnedAccessors(T view) noexcept : T(view) {}
 };
 
 /// Rows that were checked once: a random-access range of spans. Unchecked: valid until the arena's next call.
@@ -110,7 +113,7 @@ template <class R> class Rows {
     Scalar scalar_ = Scalar::f32;
 
     friend class RaggedRows<R>;
-    friend class Published<R>;
+    template <class> friend class Published;
 
     template <class T> [[nodiscard]] Result<Matrix<T>> checked() const noexcept {
         static_assert(RowScalar<T>, "no scalar is stored as this type: specialise uform::scalar_of for it");
@@ -122,7 +125,11 @@ template <class R> class Rows {
     }
 
   public:
+    using Memory = R;
+
     Rows() noexcept = default;
+    Rows(Pinned<Rows> &&) = delete; // the pin would be sliced away: name the guard, and keep it while reading
+    Rows &operator=(Pinned<Rows> &&) = delete;
 
     [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
     /// Scalars in a row; of `Scalar::b1`, bits.
@@ -152,16 +159,36 @@ template <class R> class Rows {
     template <class T> [[nodiscard]] Result<Matrix<T>> matrix() const noexcept requires(R::host_accessible) {
         return checked<T>();
     }
-    /// Copies all rows, tight, to host memory of exactly as many `T`.
-    /// Errors: as `values`, and `invalid_argument` for a destination of another size.
-    template <class T> [[nodiscard]] Result<void> copy_to(std::span<T> to) const noexcept requires(R::host_accessible) {
-        auto const all = values<T>();
+    /// Copies all rows, tight, to host memory of exactly as many `T`. Of a device it waits for the first stream, and
+    /// holds a pin meanwhile.
+    /// Errors: as `values`; `invalid_argument` for a destination of another size; `device`.
+    template <class T> [[nodiscard]] Result<void> copy_to(std::span<T> to) const noexcept {
+        auto const all = checked<T>();
         if (!all) return all.error();
-        if (to.size() != all->size())
+        std::size_t const scalars = rows_ * (row_bytes(scalar_, columns_) / sizeof(T));
+        if (to.size() != scalars)
             return Error::of(Status::invalid_argument, "the destination has room for ", to.size(), " scalars of ",
-                             all->size());
-        if (!all->empty()) std::memcpy(static_cast<void *>(to.data()), all->data(), all->size_bytes());
-        return {};
+                             scalars);
+        if (to.empty()) return {};
+        if constexpr (R::host_accessible) {
+            std::memcpy(static_cast<void *>(to.data()), data_, to.size_bytes());
+            return {};
+        } else {
+            auto const pin = stamp_.pin();
+            if (!pin) return pin.error();
+            return R::copy_to_host(*stamp_.slot, to.data(), data_, to.size_bytes());
+        }
+    }
+    template <class T, std::size_t Count>
+        requires(Count != std::dynamic_extent)
+    [[nodiscard]] Result<void> copy_to(std::span<T, Count> to) const noexcept { return copy_to(std::span<T>(to)); }
+    /// Makes a stream of the caller's wait until the rows are there, without waiting itself. The caller pins the rows
+    /// while the stream's work reads them, and lets go with `release_on`.
+    /// Errors: `invalid_argument` for a stale view; `contended` at 4,094 pins; `device`.
+    [[nodiscard]] Result<void> stream_wait(void *stream) const noexcept requires(!R::host_accessible) {
+        auto const pin = stamp_.pin();
+        if (!pin) return pin.error();
+        return R::stream_wait(*stamp_.slot, stream);
     }
 
     /// Keeps the rows until the guard goes. From any thread.
@@ -176,16 +203,44 @@ template <class R> class Rows {
     [[nodiscard]] void const *data() const noexcept { return data_; }
 };
 
+/// The accessors of pinned rows, bound to the guard.
+template <class R> class PinnedAccessors<Rows<R>> : public Rows<R> {
+    using View = Rows<R>;
+
+  public:
+    explicit PinnedAccessors(View view) noexcept : View(view) {}
+
+    template <class T>
+    [[nodiscard]] Result<std::span<T const>> values() const noexcept UFORM_LIFETIMEBOUND requires(R::host_accessible) {
+        return View::template values<T>();
+    }
+    template <class T>
+    [[nodiscard]] Result<std::span<T const>> row(std::size_t i) const noexcept UFORM_LIFETIMEBOUND
+        requires(R::host_accessible) {
+        return View::template row<T>(i);
+    }
+    template <class T>
+    [[nodiscard]] Result<Matrix<T>> matrix() const noexcept UFORM_LIFETIMEBOUND requires(R::host_accessible) {
+        return View::template matrix<T>();
+    }
+    [[nodiscard]] void const *data() const noexcept UFORM_LIFETIMEBOUND { return View::data(); }
+};
+
 /// `rows.values<T>()` as a free function, so that generic code needs no `.template`.
-template <class T> [[nodiscard]] auto values(auto const &rows) noexcept requires requires { rows.template values<T>(); }
+template <class T> [[nodiscard]] auto values(auto const &rows UFORM_LIFETIMEBOUND) noexcept requires requires {
+    rows.template values<T>();
+}
 { return rows.template values<T>(); }
 /// `rows.row<T>(i)` as a free function.
-template <class T> [[nodiscard]] auto row(auto const &rows, std::size_t i) noexcept requires requires {
+template <class T>
+[[nodiscard]] auto row(auto const &rows UFORM_LIFETIMEBOUND, std::size_t i) noexcept requires requires {
     rows.template row<T>(i);
 }
 { return rows.template row<T>(i); }
 /// `rows.matrix<T>()` as a free function.
-template <class T> [[nodiscard]] auto matrix(auto const &rows) noexcept requires requires { rows.template matrix<T>(); }
+template <class T> [[nodiscard]] auto matrix(auto const &rows UFORM_LIFETIMEBOUND) noexcept requires requires {
+    rows.template matrix<T>();
+}
 { return rows.template matrix<T>(); }
 
 /// The rows of all texts end to end, with the offsets that part them: `[tokens, columns]` and `[texts + 1]`.
@@ -198,7 +253,11 @@ template <class R> class RaggedRows {
     friend class Published<R>;
 
   public:
+    using Memory = R;
+
     RaggedRows() noexcept = default;
+    RaggedRows(Pinned<RaggedRows> &&) = delete; // the pin would be sliced away
+    RaggedRows &operator=(Pinned<RaggedRows> &&) = delete;
 
     /// The number of texts.
     [[nodiscard]] std::size_t size() const noexcept { return texts_; }
@@ -224,6 +283,41 @@ template <class R> class RaggedRows {
         auto pin = flat_.stamp_.pin();
         if (!pin) return pin.error();
         return Pinned<RaggedRows>(*this, *std::move(pin));
+    }
+};
+
+/// The accessors of pinned ragged rows, bound to the guard.
+template <class R> class PinnedAccessors<RaggedRows<R>> : public RaggedRows<R> {
+    using View = RaggedRows<R>;
+
+  public:
+    explicit PinnedAccessors(View view) noexcept : View(view) {}
+
+    [[nodiscard]] Rows<R> flat() const noexcept UFORM_LIFETIMEBOUND { return View::flat(); }
+    [[nodiscard]] Result<Rows<R>> at(std::size_t text) const noexcept UFORM_LIFETIMEBOUND { return View::at(text); }
+    [[nodiscard]] Result<std::span<std::uint32_t const>> offsets() const noexcept UFORM_LIFETIMEBOUND {
+        return View::offsets();
+    }
+};
+
+/// A view with a pin: while it lives, a call that would rewind its arena answers `contended`, and the bytes stay, also
+/// when the arena was freed. Move-only. A copy of the plain view is checked as any other, and lasts as long.
+template <class T> class Pinned : public PinnedAccessors<T> {
+    Pin pin_;
+
+  public:
+    Pinned(T view, Pin pin) noexcept : PinnedAccessors<T>(view), pin_(std::move(pin)) {}
+    /// The same pin with another view of the same arena.
+    template <class View> [[nodiscard]] Pinned<View> with(View view) &&noexcept { return {view, std::move(pin_)}; }
+
+    /// Lets the pin go once the work that the caller has queued on a stream so far is done: the next call, and the end
+    /// of the arena, wait for it in the order of streams, and no host thread does.
+    /// Errors: `device`; the pin is then still held. `invalid_argument` where it was let go before.
+    [[nodiscard]] Result<void> release_on(void *stream) noexcept requires(!T::Memory::host_accessible) {
+        if (!pin_.slot()) return Error::fixed(Status::invalid_argument, "the pin was moved away or let go before");
+        if (auto done = T::Memory::release_on(*pin_.slot(), stream); !done) return done;
+        pin_.release();
+        return {};
     }
 };
 
