@@ -24,6 +24,7 @@
 #include "uform/kernels/pooling.hpp"
 #include "uform/options.hpp"
 #include "uform/outputs.hpp"
+#include "uform/placement.hpp"
 #include "uform/status.hpp"
 #include "uform/tape.hpp"
 #include "uform/text/tokenizer.hpp"
@@ -57,7 +58,8 @@ class EncodeCall {
     EncodingParts const &model_;
     TapeView texts_;
     Outputs outputs_;
-    EncodeOptions const &options_;
+    EncodeOptions options_;
+    std::string_view prompt_; // the model's: to put before every text
     Workspace *workspace_ = nullptr;
     bool normalizes_ = false;
     std::size_t activation_bytes_ = 0, states_at_ = 0; // of one thread
@@ -76,7 +78,7 @@ class EncodeCall {
         return Error::fixed(Status::out_of_memory, "no memory for the call's workspace");
     }
 
-    [[nodiscard]] Result<void> check_arguments(Scalar scalar) noexcept;
+    [[nodiscard]] Result<void> check_arguments(Scalar scalar) const noexcept;
     [[nodiscard]] Result<std::string_view> find_prompt() const noexcept;
     [[nodiscard]] Result<void> tokenize() noexcept;
     [[nodiscard]] Result<void> plan(Team &team) noexcept;
@@ -86,14 +88,19 @@ class EncodeCall {
     EncodeCall(EncodingParts const &model, TapeView texts, Outputs outputs, EncodeOptions const &options) noexcept
         : model_(model), texts_(texts), outputs_(outputs), options_(options) {}
 
-    /// Fills the arena of a draft. `Lend` answers something with a `team()`, or null where
-    /// there is no memory, which is held until the call ends.
+    /// What can be refused before anything is computed: the arguments, and a tape that lies where the host can't read
+    /// or in the arena itself. To be called first.
     ///
     /// Errors  as `BoundModel::text_encode`.
-    template <class Lend> [[nodiscard]] Result<Encoded<Ram>> run(Scalar scalar, Arena<Ram> &arena, Lend lend) noexcept;
+    [[nodiscard]] Result<void> check(Draft<Ram> const &draft, Scalar scalar) noexcept;
+    /// The same texts, copied elsewhere.
+    void read_from(TapeView copy) noexcept { texts_ = copy; }
+    /// Fills the arena of the draft; a team that is null answers `out_of_memory`. On the way out the draft is
+    /// published, failed or refused.
+    [[nodiscard]] Result<Pinned<Encoded<Ram>>> run(Draft<Ram> draft, Team *team) noexcept;
 };
 
-inline Result<void> EncodeCall::check_arguments(Scalar scalar) noexcept {
+inline Result<void> EncodeCall::check_arguments(Scalar scalar) const noexcept {
     constexpr Outputs all =
         Outputs::embeddings | Outputs::states | Outputs::token_vectors | Outputs::probabilities | Outputs::sparse;
     constexpr Outputs served = Outputs::embeddings | Outputs::states;
@@ -112,8 +119,6 @@ inline Result<void> EncodeCall::check_arguments(Scalar scalar) noexcept {
                          model_.dimensions(), " are served in this version");
     if (options_.tokens_per_call != 0)
         return Error::fixed(Status::unsupported, "options.tokens_per_call: only 0 is served in this version");
-    normalizes_ = options_.normalize == Normalize::on ||
-                  (options_.normalize == Normalize::as_published && model_.configuration.normalize);
     return {};
 }
 
@@ -135,16 +140,14 @@ inline Result<std::string_view> EncodeCall::find_prompt() const noexcept {
 
 inline Result<void> EncodeCall::tokenize() noexcept {
     Workspace &work = *workspace_;
-    auto const prompt = find_prompt();
-    if (!prompt) return prompt.error();
     work.ids.clear(), work.offsets.clear(), work.truncated.clear();
     if (!work.offsets.push_back(0)) return no_memory();
     std::size_t const longest = model_.configuration.max_sequence_length;
     for (std::size_t i = 0; i != texts_.size(); ++i) {
         std::string_view text = texts_[i];
-        if (!prompt->empty()) {
+        if (!prompt_.empty()) {
             work.prompted.clear();
-            if (!work.prompted.append(prompt->data(), prompt->size()) ||
+            if (!work.prompted.append(prompt_.data(), prompt_.size()) ||
                 !work.prompted.append(text.data(), text.size()))
                 return no_memory();
             text = {work.prompted.data(), work.prompted.size()};
@@ -211,21 +214,32 @@ inline void EncodeCall::compute(Chunk const &chunk, std::size_t worker) noexcept
     }
 }
 
-template <class Lend> Result<Encoded<Ram>> EncodeCall::run(Scalar scalar, Arena<Ram> &arena, Lend lend) noexcept {
-    auto draft = arena.begin();
-    if (!draft) return std::move(draft).error();
-    if (auto checked = check_arguments(scalar); !checked) return std::move(checked).error();
-    auto const tape_offsets = texts_.offset_bytes();
-    if (draft->holds(texts_.data(), texts_.size_bytes()) || draft->holds(tape_offsets.data(), tape_offsets.size()))
+inline Result<void> EncodeCall::check(Draft<Ram> const &draft, Scalar scalar) noexcept {
+    if (auto checked = check_arguments(scalar); !checked) return checked;
+    auto const prompt = find_prompt();
+    if (!prompt) return prompt.error();
+    prompt_ = *prompt;
+    normalizes_ = options_.normalize == Normalize::on ||
+                  (options_.normalize == Normalize::as_published && model_.configuration.normalize);
+    auto const offsets = texts_.offset_bytes();
+    if (draft.holds(texts_.data(), texts_.size_bytes()) || draft.holds(offsets.data(), offsets.size()))
         return Error::fixed(Status::invalid_argument, "the tape lies in the arena that the call would rewind");
+    for (void const *const input :
+         {static_cast<void const *>(texts_.data()), static_cast<void const *>(offsets.data())})
+        if (input && !classify(input).host_accessible)
+            return Error::fixed(Status::device,
+                                "the tape lies in a device's memory, and the call computes on the host");
     if (is_cancelled()) return cancelled();
+    return {};
+}
 
-    auto const session = lend();
-    if (!session.team()) return no_memory();
-    Team &team = *session.team();
+inline Result<Pinned<Encoded<Ram>>> EncodeCall::run(Draft<Ram> draft, Team *lent) noexcept {
+    if (!lent) return no_memory();
+    Team &team = *lent;
     if (!team.kept()) team.kept().reset(new (std::nothrow) Workspace);
     if (!team.kept()) return no_memory();
     workspace_ = static_cast<Workspace *>(team.kept().get());
+    if (is_cancelled()) return cancelled();
     if (auto done = tokenize(); !done) return std::move(done).error();
     if (auto done = plan(team); !done) return std::move(done).error();
 
@@ -234,12 +248,12 @@ template <class Lend> Result<Encoded<Ram>> EncodeCall::run(Scalar scalar, Arena<
     std::size_t const texts = texts_.size(), tokens = work.ids.size(),
                       hidden = model_.configuration.encoder.hidden_size;
     auto const embeddings =
-        draft->place<float>(wants_embeddings ? texts : 0, wants_embeddings ? model_.dimensions() : 0);
+        draft.place<float>(wants_embeddings ? texts : 0, wants_embeddings ? model_.dimensions() : 0);
     auto const states =
-        draft->place_ragged<float>(wants_states ? texts : 0, wants_states ? tokens : 0, wants_states ? hidden : 0);
-    auto const token_ids = draft->place<std::uint32_t>(wants_states ? tokens : 0, 1);
-    auto const truncated = draft->place<std::uint32_t>(texts, 1);
-    auto writing = std::move(*draft).commit();
+        draft.place_ragged<float>(wants_states ? texts : 0, wants_states ? tokens : 0, wants_states ? hidden : 0);
+    auto const token_ids = draft.place_host<std::uint32_t>(wants_states ? tokens : 0, 1);
+    auto const truncated = draft.place_host<std::uint32_t>(texts, 1);
+    auto writing = std::move(draft).commit();
     if (!writing) return std::move(writing).error();
 
     auto const copy = [](std::span<std::uint32_t> to, std::span<std::uint32_t const> from) noexcept {
@@ -261,11 +275,25 @@ template <class Lend> Result<Encoded<Ram>> EncodeCall::run(Scalar scalar, Arena<
     if (std::size_t const text = not_finite_.load(std::memory_order_relaxed); text != SIZE_MAX)
         return Error::of(Status::corrupt, "the results of text ", text,
                          " are NaN or infinite: the weights are damaged");
-    auto published = std::move(*writing).publish();
+    auto published = std::move(*writing).publish_pinned();
     if (!published) return std::move(published).error();
-    return Encoded<Ram>(outputs_, texts, wants_embeddings ? (*published)[embeddings] : Rows<Ram>(),
-                        wants_states ? (*published)[states] : RaggedRows<Ram>(), (*published)[truncated],
-                        wants_states ? (*published)[token_ids] : Rows<Ram>());
+    Encoded<Ram> const encoded(outputs_, texts, wants_embeddings ? (*published)[embeddings] : Rows<Ram>(),
+                               wants_states ? (*published)[states] : RaggedRows<Ram>(), (*published)[truncated],
+                               wants_states ? (*published)[token_ids] : Rows<Ram>());
+    return (*std::move(published)).with(encoded);
+}
+
+/// A call on the calling thread, or on an executor that it lends: `Lend` answers something with a `team()`, or null
+/// where there is no memory, which is held until the call ends.
+template <class Lend>
+[[nodiscard]] Result<Encoded<Ram>> encode_now(EncodeCall &call, Scalar scalar, Arena<Ram> &arena, Lend lend) noexcept {
+    auto draft = arena.begin();
+    if (!draft) return std::move(draft).error();
+    if (auto checked = call.check(*draft, scalar); !checked) return std::move(checked).error();
+    auto const session = lend();
+    auto const pinned = call.run(*std::move(draft), session.team());
+    if (!pinned) return pinned.error();
+    return Encoded<Ram>(*pinned);
 }
 
 } // namespace uform

@@ -18,15 +18,20 @@ namespace uform {
 ///
 /// An output that wasn't asked for is an empty view: every read of it answers `invalid_argument` with that text.
 template <class R> class Encoded {
-    Rows<R> embeddings_, truncated_, token_ids_;
+    Rows<R> embeddings_;
+    Rows<Ram> truncated_, token_ids_;
     RaggedRows<R> states_;
     Outputs outputs_{};
     std::size_t texts_ = 0;
 
   public:
+    using Memory = R;
+
     Encoded() noexcept = default;
-    Encoded(Outputs outputs, std::size_t texts, Rows<R> embeddings, RaggedRows<R> states, Rows<R> truncated,
-            Rows<R> token_ids) noexcept
+    Encoded(Pinned<Encoded> &&) = delete; // the pin would be sliced away: name the guard, and keep it while reading
+    Encoded &operator=(Pinned<Encoded> &&) = delete;
+    Encoded(Outputs outputs, std::size_t texts, Rows<R> embeddings, RaggedRows<R> states, Rows<Ram> truncated,
+            Rows<Ram> token_ids) noexcept
         : embeddings_(embeddings), truncated_(truncated), token_ids_(token_ids), states_(states), outputs_(outputs),
           texts_(texts) {}
 
@@ -67,6 +72,30 @@ template <class R> class Encoded {
         auto pinned = truncated_.pin();
         if (!pinned) return pinned.error();
         return (*std::move(pinned)).with(*this);
+    }
+};
+
+/// The accessors of a pinned result, bound to the guard.
+template <class R> class PinnedAccessors<Encoded<R>> : public Encoded<R> {
+    using View = Encoded<R>;
+
+  public:
+    explicit PinnedAccessors(View view) noexcept : View(view) {}
+
+    [[nodiscard]] Rows<R> embeddings() const noexcept UFORM_LIFETIMEBOUND { return View::embeddings(); }
+    [[nodiscard]] RaggedRows<R> states() const noexcept UFORM_LIFETIMEBOUND { return View::states(); }
+    [[nodiscard]] RaggedRows<R> token_vectors() const noexcept UFORM_LIFETIMEBOUND { return View::token_vectors(); }
+    [[nodiscard]] Rows<R> probabilities() const noexcept UFORM_LIFETIMEBOUND { return View::probabilities(); }
+    [[nodiscard]] RaggedRows<R> token_probabilities() const noexcept UFORM_LIFETIMEBOUND {
+        return View::token_probabilities();
+    }
+    [[nodiscard]] RaggedRows<R> sparse_ids() const noexcept UFORM_LIFETIMEBOUND { return View::sparse_ids(); }
+    [[nodiscard]] RaggedRows<R> sparse_weights() const noexcept UFORM_LIFETIMEBOUND { return View::sparse_weights(); }
+    [[nodiscard]] Result<std::span<std::uint32_t const>> truncated_tokens() const noexcept UFORM_LIFETIMEBOUND {
+        return View::truncated_tokens();
+    }
+    [[nodiscard]] Result<std::span<std::uint32_t const>> token_ids() const noexcept UFORM_LIFETIMEBOUND {
+        return View::token_ids();
     }
 };
 

@@ -14,61 +14,24 @@
 #include <utility>
 
 #include "uform/buffer.hpp"
+#include "uform/call_queue.hpp"
 #include "uform/config.hpp"
 #include "uform/ram.hpp"
 #include "uform/residency.hpp"
+#include "uform/state_pool.hpp"
 #include "uform/status.hpp"
+#include "uform/team.hpp"
 
 namespace uform {
 
 template <AnyResidency R> class Executor;
 
-/// Something that an executor keeps between calls, such as a workspace. Made by the first call that needs it.
-struct KeptState {
-    KeptState() noexcept = default;
-    KeptState(KeptState const &) = delete;
-    virtual ~KeptState() = default;
-};
-
-/// One call at work: it may run tasks on the threads of its team, and use what the team keeps. Not copyable.
-class Team {
-  public:
-    /// A task's body: task numbers rise from 0, workers are numbered below `threads()`, the caller is worker 0.
-    using Task = void (*)(void *context, std::size_t task, std::size_t worker) noexcept;
-
-    Team(Team const &) = delete;
-    Team &operator=(Team const &) = delete;
-
-    [[nodiscard]] virtual std::size_t threads() const noexcept = 0;
-    /// Runs `count` tasks, each once, and returns when all are done. The order and the worker of a task may differ from
-    /// call to call. What the caller wrote before is seen by the tasks, and what they wrote is seen by the caller.
-    virtual void run(std::size_t count, Task task, void *context) noexcept = 0;
-    /// The state that is kept between calls; null until a call made one.
-    [[nodiscard]] virtual std::unique_ptr<KeptState> &kept() noexcept = 0;
-
-  protected:
-    Team() noexcept = default;
-    ~Team() = default;
-};
-
-/// The calling thread alone, with state that lives elsewhere.
-class CallerTeam final : public Team {
-    std::unique_ptr<KeptState> &kept_;
-
-  public:
-    explicit CallerTeam(std::unique_ptr<KeptState> &kept) noexcept : kept_(kept) {}
-    [[nodiscard]] std::size_t threads() const noexcept override { return 1; }
-    void run(std::size_t count, Task task, void *context) noexcept override {
-        for (std::size_t i = 0; i != count; ++i) task(context, i, 0);
-    }
-    [[nodiscard]] std::unique_ptr<KeptState> &kept() noexcept override { return kept_; }
-};
-
 /// Threads on which `Ram` calls compute. A shared handle: copies are the same executor. One that was moved from may
 /// only be assigned to or destroyed. In a forked child calls run on their own thread.
 ///
 /// Threads  usable from many; calls on it queue, one at a time. The calling thread works too, so an executor of one
-///          thread has no thread of its own.
+///          thread has no thread of its own, until its first deferred call starts one that serves these. The last
+///          handle may go on any thread, that one too.
 /// Memory   keeps the workspace of its calls, grown to the largest, until the last handle goes.
 template <> class Executor<Ram> {
     /// The workers, and the one call that they serve.
@@ -91,6 +54,8 @@ template <> class Executor<Ram> {
         void *context_ = nullptr;
         Buffer<Worker> workers_;
         std::unique_ptr<KeptState> kept_;
+        CallQueue queue_;
+        StatePool *const states_;
 
         // Waking a sleeper takes tens of microseconds, so both sides look for a while first; a core that was taken away
         // makes longer spinning a loss.
@@ -133,8 +98,10 @@ template <> class Executor<Ram> {
         }
 
       public:
-        Threads() noexcept = default;
+        explicit Threads(StatePool *states) noexcept : states_(states) {}
         ~Threads() {
+            queue_.stop();
+            states_->end();
             if (process_ != getpid()) return; // a forked child has no workers to wait for
             stop_ = true;
             start_round();
@@ -178,6 +145,8 @@ template <> class Executor<Ram> {
             pthread_mutex_unlock(&mutex_);
         }
         [[nodiscard]] std::unique_ptr<KeptState> &kept() noexcept override { return kept_; }
+        [[nodiscard]] CallQueue &queue() noexcept { return queue_; }
+        [[nodiscard]] StatePool &states() noexcept { return *states_; }
 
         void lock() noexcept { pthread_mutex_lock(&calls_); }
         void unlock() noexcept { pthread_mutex_unlock(&calls_); }
@@ -198,8 +167,12 @@ template <> class Executor<Ram> {
                       : online > 0 ? static_cast<std::size_t>(online)
                                    : 1;
         }
-        auto *team = new (std::nothrow) Threads;
-        if (!team) return Error::fixed(Status::out_of_memory, "no memory for an executor");
+        auto *const states = new (std::nothrow) StatePool;
+        auto *const team = states ? new (std::nothrow) Threads(states) : nullptr;
+        if (!team) {
+            if (states) states->end();
+            return Error::fixed(Status::out_of_memory, "no memory for an executor");
+        }
         std::shared_ptr<Threads> shared;
 #if UFORM_EXCEPTIONS
         try {
@@ -216,6 +189,12 @@ template <> class Executor<Ram> {
 
     /// Threads at work in a call, the caller's among them.
     [[nodiscard]] std::size_t threads() const noexcept { return threads_->threads(); }
+
+    /// The calls that wait for its serving thread, which starts with the first.
+    [[nodiscard]] CallQueue &queue() const noexcept { return threads_->queue(); }
+
+    /// The states of deferred calls that it keeps.
+    [[nodiscard]] StatePool &states() const noexcept { return threads_->states(); }
 
     /// Waits for its turn, then lends the threads to one call until it ends. Not to be nested on one executor.
     class Session {

@@ -18,6 +18,8 @@
 #include "uform/checkpoint/checkpoint.hpp"
 #include "uform/checkpoint/configuration.hpp"
 #include "uform/config.hpp"
+#include "uform/deferred.hpp"
+#include "uform/deferred_encode.hpp"
 #include "uform/encode.hpp"
 #include "uform/encoded.hpp"
 #include "uform/encoder/bert.hpp"
@@ -31,6 +33,7 @@
 namespace uform {
 
 class Model;
+template <AnyResidency R> class BoundModel;
 
 /// What all handles of a model share.
 class ModelState {
@@ -88,6 +91,34 @@ class ModelState {
     };
 };
 
+/// A model whose calls run on an executor's own thread. A handle: it keeps both.
+template <AnyResidency R> class DeferredModel {
+    std::shared_ptr<ModelState const> state_;
+    Executor<R> executor_;
+
+    friend class BoundModel<R>;
+    DeferredModel(std::shared_ptr<ModelState const> state, Executor<R> executor) noexcept
+        : state_(std::move(state)), executor_(std::move(executor)) {}
+
+  public:
+    /// Submits a `BoundModel::text_encode`. Each call in flight needs an arena of its own, which it holds until the
+    /// result has gone; the arena may be moved or ended meanwhile.
+    ///
+    /// Input   consumed before this returns: texts, offsets and options may go at once, but for `options.cancel`, which
+    ///         must live until the call is done.
+    /// Errors  what is known at once, such as `contended`, is answered here, and the rest by the result. Also
+    ///         `out_of_memory` where the executor's own thread can't be had, and `unsupported` in a forked child.
+    /// Memory  the executor keeps a copy of the texts for each call in flight, and uses it again.
+    /// Threads any; calls run one after the other, in the order of their submits.
+    [[nodiscard]] Result<Deferred<Encoded<R>>>
+    text_encode(TapeView texts, Outputs outputs, Scalar scalar, Arena<R> &arena UFORM_LIFETIMEBOUND,
+                EncodeOptions const &options = {}) const noexcept requires std::same_as<R, Ram> {
+        return DeferredEncode::submit(state_, state_->parts(), executor_, texts, outputs, scalar, arena, options);
+    }
+    Result<Deferred<Encoded<R>>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&,
+                                             EncodeOptions const & = {}) const = delete;
+};
+
 /// A model with the executor that its calls compute on. A handle: it keeps both.
 template <AnyResidency R> class BoundModel {
     std::shared_ptr<ModelState const> state_;
@@ -113,11 +144,13 @@ template <AnyResidency R> class BoundModel {
     [[nodiscard]] Result<Encoded<R>>
     text_encode(TapeView texts, Outputs outputs, Scalar scalar, Arena<R> &arena UFORM_LIFETIMEBOUND,
                 EncodeOptions const &options = {}) const noexcept requires std::same_as<R, Ram> {
-        return EncodeCall(state_->parts(), texts, outputs, options).run(scalar, arena, [this] {
-            return typename Executor<R>::Session(executor_);
-        });
+        EncodeCall call(state_->parts(), texts, outputs, options);
+        return encode_now(call, scalar, arena, [this] { return typename Executor<R>::Session(executor_); });
     }
     Result<Encoded<R>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&, EncodeOptions const & = {}) const = delete;
+
+    /// The same verbs, each on the executor's own thread while the caller goes on.
+    [[nodiscard]] DeferredModel<R> deferred() const noexcept { return {state_, executor_}; }
 };
 
 /// A loaded model. A shared handle: copies are the same model, usable from many threads. One that was moved from may
@@ -229,9 +262,8 @@ class Model {
     [[nodiscard]] Result<Encoded<Ram>> text_encode(TapeView texts, Outputs outputs, Scalar scalar,
                                                    Arena<Ram> &arena UFORM_LIFETIMEBOUND,
                                                    EncodeOptions const &options = {}) const noexcept {
-        return EncodeCall(state_->parts(), texts, outputs, options).run(scalar, arena, [this] {
-            return ModelState::CallerSession(*state_);
-        });
+        EncodeCall call(state_->parts(), texts, outputs, options);
+        return encode_now(call, scalar, arena, [this] { return ModelState::CallerSession(*state_); });
     }
     Result<Encoded<Ram>> text_encode(TapeView, Outputs, Scalar, Arena<Ram> &&,
                                      EncodeOptions const & = {}) const = delete;

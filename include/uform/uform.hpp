@@ -5,6 +5,7 @@
 #include "uform/config.hpp" // first: it refuses older standards by name
 
 #include "uform/arena.hpp"
+#include "uform/deferred.hpp"
 #include "uform/encoded.hpp"
 #include "uform/executor.hpp"
 #include "uform/model.hpp"
