@@ -78,6 +78,8 @@ template <class T> class Buffer {
         data_[size_++] = value;
         return true;
     }
+    /// One more element, to be written where it lies; null where there is no memory.
+    [[nodiscard]] T *push_blank() noexcept { return reserve(size_ + 1) ? data_ + size_++ : nullptr; }
     /// Copies `count` elements to the end. `values` may not lie in this buffer.
     [[nodiscard]] bool append(T const *values, std::size_t count) noexcept {
         if (count > SIZE_MAX - size_ || !reserve(size_ + count)) return false;

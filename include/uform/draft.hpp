@@ -145,16 +145,18 @@ template <class R> class [[nodiscard]] Draft {
             return fault(Error::of(Status::invalid_argument, rows, " rows of ", texts,
                                    " texts: offsets count at most 4,294,967,295 of either"));
         std::size_t const stride = row_bytes(scalar, columns);
-        Piece piece{rows,   texts, 0, 0, static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(stride),
-                    scalar, kind};
-        bool fits = stride == 0 || rows <= PTRDIFF_MAX / stride;
-        fits = fits && take(need_of(kind == PieceKind::host_rows), rows * stride, piece.at) &&
-               take(need_of(true), ragged ? (texts + 1) * sizeof(std::uint32_t) : 0, piece.offsets_at);
+        std::size_t bytes = 0, at = 0, offsets_at = 0;
+        bool const fits = !__builtin_mul_overflow(rows, stride, &bytes) && bytes <= PTRDIFF_MAX &&
+                          take(need_of(kind == PieceKind::host_rows), bytes, at) &&
+                          take(need_of(true), ragged ? (texts + 1) * sizeof(std::uint32_t) : 0, offsets_at);
         if (!fits)
             return fault(
                 Error::of(Status::out_of_memory, rows, " rows of ", stride, " bytes are more than can be addressed"));
-        if (!arena.drafted.push_back(piece))
-            return fault(Error::fixed(Status::out_of_memory, "no memory for the table of outputs"));
+        Piece *const piece = arena.drafted.push_blank();
+        if (!piece) return fault(Error::fixed(Status::out_of_memory, "no memory for the table of outputs"));
+        piece->rows = rows, piece->texts = texts, piece->at = at, piece->offsets_at = offsets_at;
+        piece->columns = static_cast<std::uint32_t>(columns), piece->stride_bytes = static_cast<std::uint32_t>(stride);
+        piece->scalar = scalar, piece->kind = kind, piece->data = nullptr, piece->offsets = nullptr;
         return AnyPlace{slot_, slot_->drafts, static_cast<std::uint32_t>(arena.drafted.size() - 1)};
     }
 
