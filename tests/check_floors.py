@@ -55,7 +55,11 @@ FLOORS = {
 # Beside the floors: these may include anything, and nothing else includes them.
 BESIDE = ("cuda/", "cuda.hpp")
 # The files that define macros other than their guard, and the macros of the second kind.
-MACROS = {"config.hpp": r"UFORM_\w+", "version.hpp": r"UFORM_VERSION_(MAJOR|MINOR|PATCH)"}
+MACROS = {
+    "config.hpp": r"UFORM_\w+",
+    "version.hpp": r"UFORM_VERSION_(MAJOR|MINOR|PATCH)",
+    "interop/arrow.hpp": r"ARROW_(C_DATA_INTERFACE|FLAG_(DICTIONARY_ORDERED|NULLABLE|MAP_KEYS_SORTED))", # Arrow's own
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>|(\w+))')
 DEFINE = re.compile(r"^\s*#\s*(?:define|undef)\s+(\w+)")
