@@ -34,12 +34,11 @@ template <class Duration> concept TimeSpan = requires(Duration span) {
 
 /// The state of a deferred call that its handle and its run share: whether it is done, and who is to be told.
 ///
-/// Counted: the handle and the run hold one reference each, and the last one puts it back where it came from, so that
-/// a steady loop allocates nothing.
+/// The run's until it is announced, and the handle's then, which puts it back where it came from. So a loop of calls
+/// never needs more of them than it has handles, and a steady one allocates nothing.
 class DeferredState : public QueuedCall, public PooledState {
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t ended_; // by the monotonic clock
-    std::atomic<std::uint32_t> references_{0};
     std::atomic<bool> ready_{false};
     bool is_settled_ = false;         // it is about to be ready, and it is decided who is told
     pid_t process_ = 0;               // in a forked child nobody ever runs it
@@ -68,13 +67,16 @@ class DeferredState : public QueuedCall, public PooledState {
 
     /// Answers `cancelled` in the place of a run, and lets the arena go.
     virtual void abandon() noexcept = 0;
-    /// Lets go what keeps the executor, and with it the queue, alive.
-    virtual void let_go() noexcept = 0;
+    /// Calls `announce`, and lets go what keeps the executor, and with it the queue, alive: before that, or if
+    /// `is_told`, after.
+    ///
+    /// A thread that waits may end the executor next, and so join this one: then all has been let go. But what is to
+    /// be told is the user's code, which runs here and needs the executor until it is done.
+    virtual void finish(bool is_told) noexcept = 0;
 
-    /// Ready for a new call: with two references.
+    /// Ready for a new call.
     void restart() noexcept {
         ready_.store(false, std::memory_order_relaxed);
-        references_.store(2, std::memory_order_relaxed);
         queue_ = nullptr, waiter_ = nullptr, done_ = nullptr;
         is_settled_ = false, process_ = getpid();
     }
@@ -83,7 +85,7 @@ class DeferredState : public QueuedCall, public PooledState {
         Guard const guard(mutex_);
         queue_ = nullptr;
     }
-    /// The result is there. Tells whoever waits, and drops the run's reference.
+    /// The result is there.
     void complete() noexcept {
         bool is_told = false;
         {
@@ -91,21 +93,20 @@ class DeferredState : public QueuedCall, public PooledState {
             is_settled_ = true;
             is_told = done_ != nullptr;
         }
-        // A thread that waits may end the executor next, which joins this thread: so it must not be the other way
-        // round. What is to be told may run the user's code here, and needs the executor until it is done.
-        if (!is_told) let_go();
+        finish(is_told);
+    }
+    /// Tells whoever waits. The state is the handle's from here on: it may be another call's, or deleted.
+    void announce() noexcept {
         void (*done)(void *) noexcept = nullptr;
         void *context = nullptr;
         {
-            Guard const guard(mutex_);
+            Guard const guard(mutex_); // which the handle passes before it puts the state back
             done = std::exchange(done_, nullptr), context = context_;
             ready_.store(true, std::memory_order_release);
             pthread_cond_broadcast(&ended_);
             if (waiter_) waiter_->wake();
         }
         if (done) done(context);
-        if (is_told) let_go();
-        release();
     }
 
   public:
@@ -114,32 +115,39 @@ class DeferredState : public QueuedCall, public PooledState {
         queue_ = &queue;
         queue.push(*this);
     }
-    void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    /// The handle goes, after `wait`.
     void release() noexcept {
-        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) put_back();
+        if (is_forked()) return; // whoever had a mutex at the fork never gives it back
+        { Guard const guard(mutex_); }
+        put_back();
     }
     [[nodiscard]] bool ready() const noexcept { return ready_.load(std::memory_order_acquire); }
     [[nodiscard]] bool is_forked() const noexcept { return process_ != getpid(); }
+    /// Whether nothing more is to come. In a forked child nobody runs it.
+    [[nodiscard]] bool is_over() const noexcept { return ready() || is_forked(); }
 
-    /// Waits until the call is done, at most until a point of the monotonic clock. On an executor's own thread its
-    /// queued calls are run meanwhile, this one first.
-    [[nodiscard]] bool wait(timespec const *until) noexcept {
-        if (ready()) return true;
-        if (is_forked()) return false;
+    /// Waits until the call is over, at most until a point of the monotonic clock. On an executor's own thread its
+    /// queued calls are run meanwhile, this one first, and one at least, however near the point is.
+    bool wait(timespec const *until) noexcept {
+        if (is_over()) return true;
         if (auto *serving = ServingThread::current()) {
+            ServingThread *outer = nullptr; // a wait for this very call, below on this stack
             {
                 Guard const guard(mutex_);
-                waiter_ = serving;
+                outer = std::exchange(waiter_, serving);
             }
-            auto const is_over = [&] {
+            bool is_first = true;
+            auto const is_enough = [&] {
                 if (ready() || !until) return ready();
+                if (std::exchange(is_first, false)) return false; // so a loop of short waits gets on
                 timespec now;
                 clock_gettime(CLOCK_MONOTONIC, &now);
                 return now.tv_sec > until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
             };
-            serving->serve_until(is_over, static_cast<QueuedCall *>(this));
+            if (until) serving->wake(); // the first look doesn't sleep where there is nothing to run
+            serving->serve_until(is_enough, static_cast<QueuedCall *>(this));
             Guard const guard(mutex_);
-            waiter_ = nullptr;
+            waiter_ = outer;
             return ready();
         }
         Guard const guard(mutex_);
@@ -159,14 +167,20 @@ class DeferredState : public QueuedCall, public PooledState {
         abandon();
         return true;
     }
-    /// Answers `false` where the call is done already: nothing will be told then.
+    /// Answers `false` where the call is over already: nothing will be told then.
     [[nodiscard]] bool tell(void (*done)(void *) noexcept, void *context) noexcept {
-        if (is_forked()) return true;
+        if (is_forked()) return false;
         Guard const guard(mutex_);
         while (is_settled_ && !ready()) pthread_cond_wait(&ended_, &mutex_);
         if (ready()) return false;
         done_ = done, context_ = context;
         return true;
+    }
+    /// Takes back what `tell` was given with this context, unless it is being told.
+    void untell(void const *context) noexcept {
+        if (is_forked()) return;
+        Guard const guard(mutex_);
+        if (context_ == context) done_ = nullptr;
     }
 };
 
@@ -218,12 +232,13 @@ template <class T> class [[nodiscard]] Deferred {
     void drop() noexcept {
         auto *state = std::exchange(state_, nullptr);
         if (!state) return;
-        if (state->wait(nullptr)) state->discard();
+        state->wait(nullptr);
+        if (state->ready()) state->discard();
         state->release();
     }
 
   public:
-    /// Takes over one of the state's references.
+    /// Takes the state over.
     explicit Deferred(DeferredResult<T> *state) noexcept : state_(state) {}
     Deferred(Deferred &&other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
     Deferred &operator=(Deferred &&other) noexcept {
@@ -232,16 +247,18 @@ template <class T> class [[nodiscard]] Deferred {
     }
     ~Deferred() { drop(); }
 
-    /// Whether `wait` would answer at once. Costs a nanosecond.
-    [[nodiscard]] bool ready() const noexcept { return !state_ || state_->ready(); }
-    /// Waits at most so long, and answers whether the result is there. A span below zero is none; of one that is longer
-    /// than a century, a century is waited.
+    /// Whether `wait` would answer at once. Costs a nanosecond once it is. It runs nothing: on an executor's own
+    /// thread, where nobody else runs what is queued, poll with `wait_for`.
+    [[nodiscard]] bool ready() const noexcept { return !state_ || state_->is_over(); }
+    /// Waits at most so long, and answers whether `wait` would answer at once. A span below zero is none, and so is one
+    /// that isn't a number; of one that is longer than 95 years, 95 are waited. On an executor's own thread its queued
+    /// calls are run meanwhile, this one first, and one at least, which may take longer.
     template <TimeSpan Duration> bool wait_for(Duration span) noexcept {
         if (!state_) return true;
         double const seconds = static_cast<double>(span.count()) * static_cast<double>(Duration::period::num) /
                                static_cast<double>(Duration::period::den);
-        if (!(seconds > 0)) return state_->ready();
-        double const capped = seconds < 3e9 ? seconds : 3e9;
+        if (!(seconds > 0) && !ServingThread::current()) return state_->is_over();
+        double const capped = !(seconds > 0) ? 0 : seconds < 3e9 ? seconds : 3e9;
         timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         auto const whole = static_cast<std::int64_t>(capped);
@@ -253,10 +270,10 @@ template <class T> class [[nodiscard]] Deferred {
     /// The result, once. On an executor's own thread its queued calls are run meanwhile, this one first.
     ///
     /// Errors  those of the verb; `cancelled`; `invalid_argument` where it was taken before, or the handle was moved
-    /// from.
+    ///         from; `unsupported` in a child that was forked before the call was done.
     [[nodiscard]] Result<Pinned<T>> wait() noexcept {
         if (!state_) return Error::fixed(Status::invalid_argument, "the deferred call was moved from");
-        (void)state_->wait(nullptr);
+        state_->wait(nullptr);
         return state_->take();
     }
     /// Takes the call back: `true` if it never ran, and `wait` then answers `cancelled`. The arena's previous results
@@ -264,20 +281,19 @@ template <class T> class [[nodiscard]] Deferred {
     bool cancel() noexcept { return state_ && state_->cancel(); }
     /// Calls `done(context)` once, when the result is there: at once on this thread if it is, otherwise on the
     /// executor's own thread, or on that which cancels. It may do anything, ending this handle, the arena and the
-    /// executor too. One at a time: a later call takes the place of an earlier one. Of a handle that was moved from:
+    /// executor too. One at a time: a later call takes the place of an earlier one, and null of any. Waiting and ending
+    /// the handle don't wait for it: the context must live until it was called. Of a handle that was moved from:
     /// nothing.
     void on_ready(void (*done)(void *) noexcept, void *context) noexcept {
-        if (!state_) return;
-        auto *const state = state_; // the handle may go before `tell` has returned
-        state->retain();
-        if (!state->tell(done, context)) done(context);
-        state->release();
+        if (state_ && !state_->tell(done, context) && done) done(context);
     }
 
-    /// `co_await` answers what `wait` answers, and resumes on the executor's own thread.
+    /// `co_await` answers what `wait` answers, and resumes on the executor's own thread, or on that which cancels.
+    /// A coroutine may be destroyed while it waits, by whoever knows that nothing resumes it at the same time, such as
+    /// the executor's own thread; as the handle goes with it, that waits for the call.
     [[nodiscard]] DeferredAwaiter<T> operator co_await() noexcept UFORM_LIFETIMEBOUND;
-    /// To be awaited: resumes where `schedule(coroutine, context)` runs it, which is called on the executor's own
-    /// thread.
+    /// To be awaited: resumes where `schedule(coroutine, context)` runs it, which is called where `co_await` alone
+    /// would resume.
     [[nodiscard]] DeferredAwaiter<T> resume_on(Schedule schedule, void *context) noexcept UFORM_LIFETIMEBOUND;
 };
 
@@ -288,28 +304,34 @@ template <class T> class DeferredAwaiter {
     Schedule schedule_ = nullptr;
     void *context_ = nullptr;
     std::coroutine_handle<> coroutine_;
+    DeferredState *suspended_on_ = nullptr;
 
   public:
     DeferredAwaiter(Deferred<T> &call, Schedule schedule, void *context) noexcept
         : call_(&call), schedule_(schedule), context_(context) {}
     explicit DeferredAwaiter(Error refused) noexcept : refused_(std::move(refused)) {}
+    DeferredAwaiter(DeferredAwaiter const &) = delete;
+    DeferredAwaiter &operator=(DeferredAwaiter const &) = delete;
+    /// Of a coroutine that is destroyed while it waits: it isn't resumed any more.
+    ~DeferredAwaiter() {
+        if (suspended_on_) suspended_on_->untell(this);
+    }
 
     [[nodiscard]] bool await_ready() const noexcept { return !call_ || call_->ready(); }
-    /// Answers `false`, to go on at once, where the result came meanwhile.
-    [[nodiscard]] bool await_suspend(std::coroutine_handle<> coroutine) noexcept {
-        coroutine_ = coroutine;
-        auto *const state = call_->state_; // this awaiter may go before `tell` has returned
-        state->retain();
+    /// Answers `false`, to go on at once, where the result came meanwhile. Never inlined: nothing of it may lie in the
+    /// coroutine's frame, which another thread may have ended before this returns.
+    [[nodiscard]] UFORM_NEVER_INLINE bool await_suspend(std::coroutine_handle<> coroutine) noexcept {
+        coroutine_ = coroutine, suspended_on_ = call_->state_;
         auto const resume = [](void *given) noexcept {
             auto &self = *static_cast<DeferredAwaiter *>(given);
+            self.suspended_on_ = nullptr; // the handle may go before a scheduled coroutine does
             if (self.schedule_) self.schedule_(self.coroutine_, self.context_);
             else self.coroutine_.resume();
         };
-        bool const suspended = state->tell(resume, this);
-        state->release();
-        return suspended;
+        return suspended_on_->tell(resume, this);
     }
     [[nodiscard]] Result<Pinned<T>> await_resume() noexcept {
+        suspended_on_ = nullptr;
         if (refused_) return *std::move(refused_);
         return call_->wait();
     }

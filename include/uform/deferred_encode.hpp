@@ -2,11 +2,17 @@
 #ifndef UFORM_DEFERRED_ENCODE_HPP
 #define UFORM_DEFERRED_ENCODE_HPP
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "uform/arena.hpp"
+#include "uform/buffer.hpp"
 #include "uform/deferred.hpp"
 #include "uform/encode.hpp"
 #include "uform/encoded.hpp"
@@ -20,7 +26,8 @@ namespace uform {
 
 /// The state of a deferred `text_encode`. Kept by the executor between calls, with its copy of the texts.
 class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
-    Tape texts_;
+    Buffer<char> bytes_; // the texts, end to end, and where they start and end
+    Buffer<std::uint64_t> offsets_;
     std::optional<EncodeCall> call_;
     std::optional<Draft<Ram>> draft_;
     std::shared_ptr<void const> model_; // what `call_` refers to
@@ -42,9 +49,28 @@ class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
         draft_.reset(); // refuses: the arena is as it was
         complete(Error::fixed(Status::cancelled, "the call was cancelled before it ran"));
     }
-    void let_go() noexcept override {
-        call_.reset(), model_.reset();
-        auto const last = std::exchange(executor_, std::nullopt); // its end may be this thread's
+    void finish(bool is_told) noexcept override {
+        call_.reset();
+        auto model = std::move(model_);
+        auto executor = std::exchange(executor_, std::nullopt); // its end may be this thread's
+        if (!is_told) model.reset(), executor.reset();
+        announce();
+    }
+
+    /// Copies the texts; `false` where there is no memory.
+    [[nodiscard]] bool copy(TapeView texts, StatePool &pool) noexcept {
+        std::size_t bytes = 0;
+        for (std::string_view const text : texts) bytes += text.size();
+        bytes_.clear(), offsets_.clear();
+        bool const fits =
+            (bytes_.reserve(std::max(bytes, pool.most_bytes())) || bytes_.reserve(bytes)) &&
+            (offsets_.reserve(std::max(texts.size(), pool.most_texts()) + 1) || offsets_.reserve(texts.size() + 1)) &&
+            offsets_.push_back(0);
+        if (!fits) return false;
+        for (std::string_view const text : texts)
+            if (!bytes_.append(text.data(), text.size()) || !offsets_.push_back(bytes_.size())) return false;
+        pool.note_held(bytes, texts.size());
+        return true;
     }
 
   public:
@@ -58,6 +84,7 @@ class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
            TapeView texts, Outputs outputs, Scalar scalar, Arena<Ram> &arena, EncodeOptions const &options) noexcept {
         auto draft = arena.begin(Holder::none);
         if (!draft) return std::move(draft).error();
+        if (executor.queue().is_forked()) return executor.queue().start().error(); // its mutexes may be held for ever
         auto const no_memory = [] { return Error::fixed(Status::out_of_memory, "no memory for a deferred call"); };
         auto *const state = executor.states().lend<DeferredEncode>();
         if (!state) return no_memory();
@@ -68,9 +95,12 @@ class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
         };
         state->call_.emplace(parts, texts, outputs, options);
         if (auto checked = state->call_->check(*draft, scalar); !checked) return refuse(std::move(checked).error());
-        if (auto copied = state->texts_.assign(texts); !copied) return refuse(no_memory());
+        if (!state->copy(texts, executor.states())) return refuse(no_memory());
+        auto const copied = TapeView::of(std::string_view(state->bytes_.data(), state->bytes_.size()),
+                                         std::span<std::uint64_t const>(state->offsets_.span()));
+        if (!copied) return refuse(copied.error());
         if (auto started = executor.queue().start(); !started) return refuse(std::move(started).error());
-        state->call_->read_from(state->texts_);
+        state->call_->read_from(*copied);
         state->slot_ = draft->slot();
         state->draft_.emplace(*std::move(draft));
         state->model_ = std::move(model), state->executor_.emplace(executor);

@@ -3,6 +3,8 @@
 #define UFORM_STATE_POOL_HPP
 
 #include <pthread.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
@@ -36,13 +38,20 @@ class StatePool {
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
     PooledState *idle_ = nullptr; // the last one put back first: its buffers are in the cache
     bool has_owner_ = true;
+    pid_t const process_ = getpid();
     std::atomic<std::size_t> references_{1};
+    std::atomic<std::size_t> most_bytes_{0}, most_texts_{0};
 
     friend class PooledState;
 
     template <class State> inline static char const kind = 0;
 
     ~StatePool() = default;
+    static void raise(std::atomic<std::size_t> &most, std::size_t size) noexcept {
+        std::size_t now = most.load(std::memory_order_relaxed);
+        while (now < size && !most.compare_exchange_weak(now, size, std::memory_order_relaxed)) {
+        }
+    }
     void release() noexcept {
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
@@ -70,8 +79,17 @@ class StatePool {
         references_.fetch_add(1, std::memory_order_relaxed);
         return static_cast<State *>(state);
     }
-    /// The owner goes: what is idle is deleted, and what comes back too.
+    /// The largest inputs that any state has held: each makes room for as much, so that a later call allocates nothing,
+    /// whichever it gets. Threads: any.
+    [[nodiscard]] std::size_t most_bytes() const noexcept { return most_bytes_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t most_texts() const noexcept { return most_texts_.load(std::memory_order_relaxed); }
+    void note_held(std::size_t bytes, std::size_t texts) noexcept {
+        raise(most_bytes_, bytes), raise(most_texts_, texts);
+    }
+    /// The owner goes: what is idle is deleted, and what comes back too. In a forked child all is left as it is: a
+    /// thread of the parent's may have had the mutex.
     void end() noexcept {
+        if (process_ != getpid()) return;
         pthread_mutex_lock(&mutex_);
         PooledState *state = std::exchange(idle_, nullptr);
         has_owner_ = false;
