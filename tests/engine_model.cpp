@@ -3,14 +3,15 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child_process.hpp"
 #include "model_folder.hpp"
 #include "skip.hpp"
 #include "uform/uform.hpp"
@@ -157,47 +158,49 @@ TEST_CASE("model: threads that share one arena meet contended, never a wrong row
     CHECK(served > 0);
 }
 
-TEST_CASE("model: a forked child computes on its own thread") {
+TEST_CASE("model: a forked child computes on its own thread, also while its parent's executor is at work") {
     auto const model = uform::Model::load(data_path("tiny")).value();
     auto const executor = uform::Executor<Ram>::with_threads(3).value();
     auto const texts = read_texts(data_path("tiny/texts.jsonl"));
     auto const tape = uform::Tape::from(texts).value();
     uform::Arena<Ram> arena;
     auto const expected = vector_of(model, texts[7]);
-    pid_t const child = fork();
-    if (child == 0) {
-        auto const encoded = model.on(executor).text_encode(tape, Outputs::embeddings, Scalar::f32, arena);
-        bool const right = encoded && std::memcmp(encoded->embeddings().row<float>(7).value().data(), expected.data(),
-                                                  expected.size() * sizeof(float)) == 0;
-        _exit(right ? 0 : 1);
+    for (bool const at_work : {false, true}) {
+        std::optional<uform::Executor<Ram>::Session> session;
+        if (at_work) session.emplace(executor); // as a call holds it
+        auto const ended = in_child([&] {
+            alarm(60);
+            auto const encoded = model.on(executor).text_encode(tape, Outputs::embeddings, Scalar::f32, arena);
+            HOLDS(encoded);
+            auto const row = encoded->embeddings().row<float>(7).value();
+            HOLDS(std::memcmp(row.data(), expected.data(), row.size_bytes()) == 0);
+            auto const deferred =
+                model.on(executor).deferred().text_encode(tape, Outputs::embeddings, Scalar::f32, arena);
+            HOLDS(!deferred && deferred.error().status() == uform::Status::unsupported);
+            HOLDS(encoded->is_current());
+            return 0;
+        });
+        CAPTURE(at_work, ended.output, ended.signal);
+        CHECK(ended.by_itself);
     }
-    REQUIRE(child > 0);
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
     CHECK(model.on(executor).text_encode(tape, Outputs::embeddings, Scalar::f32, arena));
 }
 
 TEST_CASE("model: memory that can't be mapped is out of memory, for a model and a tokenizer") {
     if (UFORM_ADDRESS_SANITIZER || UFORM_THREAD_SANITIZER) return skip_test("a sanitizer needs the address space");
-    pid_t const child = fork();
-    if (child == 0) {
+    auto const ended = in_child([] {
         rlimit none{};
-        if (getrlimit(RLIMIT_AS, &none) != 0) _exit(2);
+        HOLDS(getrlimit(RLIMIT_AS, &none) == 0);
         none.rlim_cur = 1 << 20; // less than is mapped already: nothing more can be
-        if (setrlimit(RLIMIT_AS, &none) != 0) _exit(3);
+        HOLDS(setrlimit(RLIMIT_AS, &none) == 0);
         auto const model = uform::Model::load(data_path("tiny"));
         auto const tokenizer = uform::Tokenizer::load(data_path("tiny"));
-        bool const right = !model && model.error().status() == uform::Status::out_of_memory && !tokenizer &&
-                           tokenizer.error().status() == uform::Status::out_of_memory;
-        _exit(right ? 0 : 1);
-    }
-    REQUIRE(child > 0);
-    int status = -1;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
+        HOLDS(!model && model.error().status() == uform::Status::out_of_memory);
+        HOLDS(!tokenizer && tokenizer.error().status() == uform::Status::out_of_memory);
+        return 0;
+    });
+    CAPTURE(ended.output, ended.signal);
+    CHECK(ended.by_itself);
 }
 
 TEST_CASE("model: the executor may go before the arena, and the model before its results") {

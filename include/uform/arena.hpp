@@ -16,6 +16,9 @@
 
 #include "uform/config.hpp" // first: it refuses older standards by name
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -40,29 +43,35 @@ template <AnyResidency R> class Executor;
 /// The slot of an arena: opened with its storage, closed at the end. Move-only.
 template <AnyResidency R> class OwnedSlot {
     Slot *slot_ = nullptr;
+    pid_t process_ = 0; // that opened it: a forked child has no thread that ends a call which was under way
 
   public:
     OwnedSlot() noexcept = default; // of no slot
-    explicit OwnedSlot(typename R::Block::Origin origin) noexcept : slot_(Slots::instance().take()) {
+    explicit OwnedSlot(typename R::Block::Origin origin) noexcept
+        : slot_(Slots::instance().take()), process_(getpid()) {
         if (slot_) slot_->construct<ArenaStorage<R>>(origin);
     }
-    OwnedSlot(OwnedSlot &&other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    OwnedSlot(OwnedSlot &&other) noexcept : slot_(std::exchange(other.slot_, nullptr)), process_(other.process_) {}
     OwnedSlot &operator=(OwnedSlot &&other) noexcept {
-        if (this != &other) close(), slot_ = std::exchange(other.slot_, nullptr);
+        if (this != &other) close(), slot_ = std::exchange(other.slot_, nullptr), process_ = other.process_;
         return *this;
     }
     ~OwnedSlot() { close(); }
 
     /// Waits for a call that writes, but one of this thread's own. On an executor's own thread its queued calls are run
-    /// meanwhile, the one that has the slot first.
+    /// meanwhile, the one that has the slot first. In a forked child a slot that a call had at the fork is left as it
+    /// is.
     void close() noexcept {
         Slot *const slot = std::exchange(slot_, nullptr);
         if (!slot) return;
         bool last = false;
-        if (auto *serving = ServingThread::current(); !serving) {
-            last = slot->lease.close();
+        auto const try_close = [&] { return slot->lease.try_close(last) == LeaseStep::done; };
+        if (process_ != getpid()) {
+            if (!try_close()) return;
+        } else if (auto *serving = ServingThread::current()) {
+            serving->serve_until(try_close, slot);
         } else {
-            serving->serve_until([&] { return slot->lease.try_close(last) == LeaseStep::done; }, slot);
+            last = slot->lease.close();
         }
         if (last) Slots::instance().recycle(*slot);
     }
@@ -160,7 +169,7 @@ template <AnyResidency R> class Arena {
     }
 
     /// Room for `bytes` of outputs before they are needed; current results stay readable.
-    /// Errors: `contended` while a call has the arena, `out_of_memory`, also over the limit.
+    /// Errors: `contended` while a call has the arena; `out_of_memory`, also over the limit; `device`.
     [[nodiscard]] Result<void> reserve(std::size_t bytes) noexcept {
         if (auto refused = reserve_lease(Readers::allowed, Holder::this_thread)) return *refused;
         std::size_t const most = limit();
@@ -173,7 +182,8 @@ template <AnyResidency R> class Arena {
         return done;
     }
     /// Gives back the memory that the current results don't use; what can't shrink in place does so at the next call.
-    /// Errors: `contended` while a call has the arena.
+    /// Of a device it waits for the first stream where it frees at once. Errors: `contended` while a call has the
+    /// arena.
     [[nodiscard]] Result<void> trim() noexcept {
         if (auto refused = reserve_lease(Readers::allowed, Holder::this_thread)) return *refused;
         storage().block.trim(storage().used);
@@ -198,7 +208,10 @@ template <AnyResidency R> class Arena {
 
     /// Reserves the arena for a call of the caller's own. Old results stay readable and pinnable until `commit`.
     ///
-    /// `holder`: with `Holder::none` the guards may go to another thread, and ending the arena waits for them there.
+    /// `holder`: with `Holder::none` the guards may go to another thread, and ending the arena waits for them there: a
+    ///         thread that has such a guard itself must not end the arena. Without it the guards should stay on this
+    ///         thread: ending the arena here doesn't wait for one elsewhere, nor for a call that follows it; nothing
+    ///         dangles.
     /// Errors  `contended`: another call has it, or a reader holds it; `invalid_argument`: it was moved from;
     ///         `out_of_memory`: no slot, or its epochs are spent. Nothing is touched then.
     /// Memory  allocates nothing but the table of places, once.
@@ -206,6 +219,7 @@ template <AnyResidency R> class Arena {
         if (auto refused = reserve_lease(Readers::refused, holder)) return *refused;
         return Draft<R>(slot_.get());
     }
+    Result<Draft<R>> begin(Holder = Holder::this_thread) && = delete; // the arena ends with the expression: name it
     /// The same for a verb that computes on `executor`. Errors: also `invalid_argument`, for an arena of a device that
     /// another executor made.
     [[nodiscard]] Result<Draft<R>> begin(Executor<R> const &executor,

@@ -63,8 +63,8 @@ template <class R> class Published {
 
     Published() noexcept = default;
     explicit Published(Stamp stamp) noexcept : stamp_(stamp) {}
-    Published(Pinned<Published> &&) = delete; // the pin would be sliced away
-    Published &operator=(Pinned<Published> &&) = delete;
+    Published(Pinned<Published> &&) = delete;            // the pin would be sliced away
+    Published &operator=(Pinned<Published> &&) = delete; // the pin would be sliced away
 
     /// The rows of a place.
     template <class T> [[nodiscard]] Rows<R> operator[](Place<T> place) const noexcept {
@@ -223,9 +223,13 @@ template <class R> class [[nodiscard]] Draft {
         if (!accepted) return std::move(accepted).error();
         for (auto &piece : arena.current.span()) {
             std::size_t const bytes = piece.rows * piece.stride_bytes;
-            bool const host = piece.kind == PieceKind::host_rows;
-            piece.data = (host ? arena.block.host_data() : arena.block.data()) + piece.at;
-            host ? arena.block.place_host(piece.at, bytes) : arena.block.place(piece.at, bytes);
+            if (piece.kind == PieceKind::host_rows) {
+                piece.data = arena.block.host_data() + piece.at;
+                arena.block.place_host(piece.at, bytes);
+            } else {
+                piece.data = arena.block.data() + piece.at;
+                arena.block.place(piece.at, bytes);
+            }
             if (piece.kind != PieceKind::ragged) continue;
             piece.offsets = reinterpret_cast<std::uint32_t *>(arena.block.host_data() + piece.offsets_at);
             arena.block.place_host(piece.offsets_at, (piece.texts + 1) * sizeof(std::uint32_t));

@@ -29,7 +29,7 @@ template <class R> class Encoded {
 
     Encoded() noexcept = default;
     Encoded(Pinned<Encoded> &&) = delete; // the pin would be sliced away: name the guard, and keep it while reading
-    Encoded &operator=(Pinned<Encoded> &&) = delete;
+    Encoded &operator=(Pinned<Encoded> &&) = delete; // the pin would be sliced away
     Encoded(Outputs outputs, std::size_t texts, Rows<R> embeddings, RaggedRows<R> states, Rows<Ram> truncated,
             Rows<Ram> token_ids) noexcept
         : embeddings_(embeddings), truncated_(truncated), token_ids_(token_ids), states_(states), outputs_(outputs),

@@ -100,9 +100,9 @@ template <> class Executor<Ram> {
       public:
         explicit Threads(StatePool *states) noexcept : states_(states) {}
         ~Threads() {
+            if (is_forked()) return; // a child has no threads to wait for, and a lock may have been held at the fork
             queue_.stop();
             states_->end();
-            if (process_ != getpid()) return; // a forked child has no workers to wait for
             stop_ = true;
             start_round();
             for (auto const &worker : workers_.span()) pthread_join(worker.thread, nullptr);
@@ -129,7 +129,7 @@ template <> class Executor<Ram> {
         [[nodiscard]] std::size_t threads() const noexcept override { return workers_.size() + 1; }
         void run(std::size_t count, Task task, void *context) noexcept override {
             if (count == 0) return;
-            if (count == 1 || workers_.empty() || process_ != getpid()) { // a forked child has no workers
+            if (count == 1 || workers_.empty()) {
                 for (std::size_t i = 0; i != count; ++i) task(context, i, 0);
                 return;
             }
@@ -147,6 +147,8 @@ template <> class Executor<Ram> {
         [[nodiscard]] std::unique_ptr<KeptState> &kept() noexcept override { return kept_; }
         [[nodiscard]] CallQueue &queue() noexcept { return queue_; }
         [[nodiscard]] StatePool &states() noexcept { return *states_; }
+
+        [[nodiscard]] bool is_forked() const noexcept { return process_ != getpid(); }
 
         void lock() noexcept { pthread_mutex_lock(&calls_); }
         void unlock() noexcept { pthread_mutex_unlock(&calls_); }
@@ -196,17 +198,29 @@ template <> class Executor<Ram> {
     /// The states of deferred calls that it keeps.
     [[nodiscard]] StatePool &states() const noexcept { return threads_->states(); }
 
-    /// Waits for its turn, then lends the threads to one call until it ends. Not to be nested on one executor.
+    /// Waits for its turn, then lends the threads to one call until it ends. Not to be nested on one executor. In a
+    /// forked child it lends the calling thread, with nothing that is kept: a call may have been at work at the fork.
     class Session {
         std::shared_ptr<Threads> threads_;
+        std::unique_ptr<KeptState> own_;
+        mutable CallerTeam caller_{own_};
+        bool const is_forked_;
 
       public:
-        explicit Session(Executor const &executor) noexcept : threads_(executor.threads_) { threads_->lock(); }
+        explicit Session(Executor const &executor) noexcept
+            : threads_(executor.threads_), is_forked_(threads_->is_forked()) {
+            if (!is_forked_) threads_->lock();
+        }
         Session(Session const &) = delete;
         Session &operator=(Session const &) = delete;
-        ~Session() { threads_->unlock(); }
+        ~Session() {
+            if (!is_forked_) threads_->unlock();
+        }
         /// Never null.
-        [[nodiscard]] Team *team() const noexcept { return threads_.get(); }
+        [[nodiscard]] Team *team() const noexcept {
+            if (is_forked_) return &caller_;
+            return threads_.get();
+        }
     };
 };
 

@@ -169,7 +169,8 @@ template <class Platform> class Lease {
         return last;
     }
 
-    /// As `close`, but answers `busy` where that would wait. `last`: whether the storage is to be freed.
+    /// As `close`, but answers `busy` where that would wait. `last`: set where it closed, to whether the storage is to
+    /// be freed.
     [[nodiscard]] LeaseStep try_close(bool &last) noexcept {
         Word now = word_.load(std::memory_order_acquire);
         return close_from(now, last) ? LeaseStep::done : LeaseStep::busy;
@@ -207,9 +208,10 @@ template <class Platform> class Lease {
                 state_of(now) != idle && holder_.load(std::memory_order_relaxed) == Platform::this_thread();
             if (state_of(now) != idle && !own) return false;
             Word const next = ((now | closed) & ~waiting) + one_epoch + (own ? one_pin : 0);
-            last = (next & pins_mask) == 0;
-            if (word_.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_acquire))
+            if (word_.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_acquire)) {
+                last = (next & pins_mask) == 0;
                 return true;
+            }
         }
     }
 

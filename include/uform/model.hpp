@@ -115,8 +115,8 @@ template <AnyResidency R> class DeferredModel {
                 EncodeOptions const &options = {}) const noexcept requires std::same_as<R, Ram> {
         return DeferredEncode::submit(state_, state_->parts(), executor_, texts, outputs, scalar, arena, options);
     }
-    Result<Deferred<Encoded<R>>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&,
-                                             EncodeOptions const & = {}) const = delete;
+    Result<Deferred<Encoded<R>>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&, EncodeOptions const & = {}) const =
+        delete; // views of a temporary arena would be stale at once
 };
 
 /// A model with the executor that its calls compute on. A handle: it keeps both.
@@ -147,7 +147,8 @@ template <AnyResidency R> class BoundModel {
         EncodeCall call(state_->parts(), texts, outputs, options);
         return encode_now(call, scalar, arena, [this] { return typename Executor<R>::Session(executor_); });
     }
-    Result<Encoded<R>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&, EncodeOptions const & = {}) const = delete;
+    Result<Encoded<R>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&, EncodeOptions const & = {}) const =
+        delete; // views of a temporary arena would be stale at once
 
     /// The same verbs, each on the executor's own thread while the caller goes on.
     [[nodiscard]] DeferredModel<R> deferred() const noexcept { return {state_, executor_}; }
@@ -265,8 +266,8 @@ class Model {
         EncodeCall call(state_->parts(), texts, outputs, options);
         return encode_now(call, scalar, arena, [this] { return ModelState::CallerSession(*state_); });
     }
-    Result<Encoded<Ram>> text_encode(TapeView, Outputs, Scalar, Arena<Ram> &&,
-                                     EncodeOptions const & = {}) const = delete;
+    Result<Encoded<Ram>> text_encode(TapeView, Outputs, Scalar, Arena<Ram> &&, EncodeOptions const & = {}) const =
+        delete; // views of a temporary arena would be stale at once
 };
 
 } // namespace uform

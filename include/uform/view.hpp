@@ -129,7 +129,7 @@ template <class R> class Rows {
 
     Rows() noexcept = default;
     Rows(Pinned<Rows> &&) = delete; // the pin would be sliced away: name the guard, and keep it while reading
-    Rows &operator=(Pinned<Rows> &&) = delete;
+    Rows &operator=(Pinned<Rows> &&) = delete; // the pin would be sliced away
 
     [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
     /// Scalars in a row; of `Scalar::b1`, bits.
@@ -161,7 +161,8 @@ template <class R> class Rows {
     }
     /// Copies all rows, tight, to host memory of exactly as many `T`. Of a device it waits for the first stream, and
     /// holds a pin meanwhile.
-    /// Errors: as `values`; `invalid_argument` for a destination of another size; `device`.
+    /// Errors: as `values`; `invalid_argument` for a destination of another size; of a device `device`,
+    /// `out_of_memory`.
     template <class T> [[nodiscard]] Result<void> copy_to(std::span<T> to) const noexcept {
         auto const all = checked<T>();
         if (!all) return all.error();
@@ -184,7 +185,7 @@ template <class R> class Rows {
     [[nodiscard]] Result<void> copy_to(std::span<T, Count> to) const noexcept { return copy_to(std::span<T>(to)); }
     /// Makes a stream of the caller's wait until the rows are there, without waiting itself. The caller pins the rows
     /// while the stream's work reads them, and lets go with `release_on`.
-    /// Errors: `invalid_argument` for a stale view; `contended` at 4,094 pins; `device`.
+    /// Errors: `invalid_argument` for a stale view; `contended` at 4,094 pins; `device`; `out_of_memory`.
     [[nodiscard]] Result<void> stream_wait(void *stream) const noexcept requires(!R::host_accessible) {
         auto const pin = stamp_.pin();
         if (!pin) return pin.error();
@@ -256,8 +257,8 @@ template <class R> class RaggedRows {
     using Memory = R;
 
     RaggedRows() noexcept = default;
-    RaggedRows(Pinned<RaggedRows> &&) = delete; // the pin would be sliced away
-    RaggedRows &operator=(Pinned<RaggedRows> &&) = delete;
+    RaggedRows(Pinned<RaggedRows> &&) = delete;            // the pin would be sliced away
+    RaggedRows &operator=(Pinned<RaggedRows> &&) = delete; // the pin would be sliced away
 
     /// The number of texts.
     [[nodiscard]] std::size_t size() const noexcept { return texts_; }
@@ -312,7 +313,7 @@ template <class T> class Pinned : public PinnedAccessors<T> {
 
     /// Lets the pin go once the work that the caller has queued on a stream so far is done: the next call, and the end
     /// of the arena, wait for it in the order of streams, and no host thread does.
-    /// Errors: `device`; the pin is then still held. `invalid_argument` where it was let go before.
+    /// Errors: `device`, `out_of_memory`; the pin is then still held. `invalid_argument` where it was let go before.
     [[nodiscard]] Result<void> release_on(void *stream) noexcept requires(!T::Memory::host_accessible) {
         if (!pin_.slot()) return Error::fixed(Status::invalid_argument, "the pin was moved away or let go before");
         if (auto done = T::Memory::release_on(*pin_.slot(), stream); !done) return done;
