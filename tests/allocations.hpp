@@ -1,4 +1,5 @@
-/// Counts what a program allocates: `AllocationCounter counter; …; counter.count()`.
+/// Counts what a program allocates, `AllocationCounter counter; …; counter.count()`, and refuses it memory where a test
+/// says so: `AllocationFaults`.
 ///
 /// Takes the place of the allocation functions of the C library, which `operator new` calls too, and of the system
 /// calls that get memory. Any number of units may include it. Not under sanitizers, which have functions of their own,
@@ -14,12 +15,66 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <string_view>
 
 #include "uform/config.hpp"
+#if UFORM_X86
+#include <mm_malloc.h> // Clang's declares posix_memalign, and must do so before it is replaced
+#endif
 
 /// Of the whole process, all threads together.
 inline std::atomic<std::size_t> allocations_of_process{0};
+
+/// Blocks that were had and not freed, and bytes that are mapped.
+inline std::atomic<long> live_blocks_of_process{0};
+inline std::atomic<std::int64_t> mapped_bytes_of_process{0};
+
+/// While one lives, the process' requests for memory are counted from 0, and those from `first` on are refused: that
+/// one alone, or all of them. One at a time.
+class AllocationFaults {
+    inline static std::atomic<long> first_{-1}, seen_{0}, refused_{0};
+    inline static std::atomic<bool> all_{false};
+    static constexpr long most_kinds = 256;
+    inline static char kinds_[most_kinds];
+
+  public:
+    enum class Refuses { one, all_from_there_on };
+
+    AllocationFaults(long first, Refuses refuses) noexcept {
+        seen_ = 0, refused_ = 0, all_ = refuses == Refuses::all_from_there_on;
+        first_ = first;
+    }
+    AllocationFaults(AllocationFaults const &) = delete;
+    AllocationFaults &operator=(AllocationFaults const &) = delete;
+    ~AllocationFaults() { first_ = -1; }
+
+    /// Refuses nothing, and counts.
+    static constexpr long none = INT32_MAX;
+
+    [[nodiscard]] long requests() const noexcept { return seen_; }
+    [[nodiscard]] long refused() const noexcept { return refused_; }
+    /// A letter for each of the first requests: malloc `m`, calloc `c`, realloc `r`, aligned memory `a`, `mmap` `p`,
+    /// `mremap` `s`, `mprotect` `w`. Static storage, until the next one of these is made.
+    [[nodiscard]] std::string_view kinds() const noexcept {
+        long const seen = seen_;
+        return {kinds_, static_cast<std::size_t>(seen < most_kinds ? seen : most_kinds)};
+    }
+
+    /// For the functions that give memory: counts a request, and says whether it is granted.
+    [[nodiscard]] static bool grants(char kind) noexcept {
+        allocations_of_process.fetch_add(1, std::memory_order_relaxed);
+        long const first = first_.load(std::memory_order_relaxed);
+        if (first < 0) return true;
+        long const number = seen_.fetch_add(1, std::memory_order_relaxed);
+        if (number < most_kinds) kinds_[number] = kind;
+        if (all_.load(std::memory_order_relaxed) ? number < first : number != first) return true;
+        refused_.fetch_add(1, std::memory_order_relaxed);
+        errno = ENOMEM;
+        return false;
+    }
+};
 
 /// How often the process, on whichever thread, asked for memory since this was made.
 class AllocationCounter {
@@ -44,51 +99,70 @@ void *__libc_malloc(std::size_t size) noexcept;
 void *__libc_calloc(std::size_t count, std::size_t size) noexcept;
 void *__libc_realloc(void *old, std::size_t size) noexcept;
 void *__libc_memalign(std::size_t alignment, std::size_t size) noexcept;
+void __libc_free(void *memory) noexcept;
+
+/// Counts a block that was had.
+inline void *counted_block(void *memory) noexcept {
+    if (memory) live_blocks_of_process.fetch_add(1, std::memory_order_relaxed);
+    return memory;
+}
 
 __attribute__((weak)) void *malloc(std::size_t size) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
-    return __libc_malloc(size);
+    return AllocationFaults::grants('m') ? counted_block(__libc_malloc(size)) : nullptr;
 }
 __attribute__((weak)) void *calloc(std::size_t count, std::size_t size) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
-    return __libc_calloc(count, size);
+    return AllocationFaults::grants('c') ? counted_block(__libc_calloc(count, size)) : nullptr;
 }
 __attribute__((weak)) void *realloc(void *old, std::size_t size) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
-    return __libc_realloc(old, size);
+    if (!AllocationFaults::grants('r')) return nullptr;
+    void *const memory = __libc_realloc(old, size);
+    return old ? memory : counted_block(memory);
+}
+__attribute__((weak)) void free(void *memory) noexcept {
+    if (memory) live_blocks_of_process.fetch_sub(1, std::memory_order_relaxed);
+    __libc_free(memory);
 }
 __attribute__((weak)) void *aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
-    return __libc_memalign(alignment, size);
+    return AllocationFaults::grants('a') ? counted_block(__libc_memalign(alignment, size)) : nullptr;
 }
 __attribute__((weak)) void *memalign(std::size_t alignment, std::size_t size) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
-    return __libc_memalign(alignment, size);
+    return AllocationFaults::grants('a') ? counted_block(__libc_memalign(alignment, size)) : nullptr;
 }
 __attribute__((weak)) int posix_memalign(void **to, std::size_t alignment, std::size_t size) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
+    bool const granted = AllocationFaults::grants('a');
     if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) return EINVAL;
-    void *const memory = __libc_memalign(alignment, size);
+    void *const memory = granted ? counted_block(__libc_memalign(alignment, size)) : nullptr;
     if (!memory) return ENOMEM;
     *to = memory;
     return 0;
 }
 __attribute__((weak)) void *mmap(void *at, std::size_t size, int protection, int flags, int file,
                                  off_t offset) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
-    return reinterpret_cast<void *>(syscall(SYS_mmap, at, size, protection, flags, file, offset));
+    if (!AllocationFaults::grants('p')) return MAP_FAILED;
+    void *const pages = reinterpret_cast<void *>(syscall(SYS_mmap, at, size, protection, flags, file, offset));
+    if (pages != MAP_FAILED)
+        mapped_bytes_of_process.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
+    return pages;
+}
+__attribute__((weak)) int munmap(void *at, std::size_t size) noexcept {
+    int const failed = static_cast<int>(syscall(SYS_munmap, at, size));
+    if (!failed) mapped_bytes_of_process.fetch_sub(static_cast<std::int64_t>(size), std::memory_order_relaxed);
+    return failed;
 }
 __attribute__((weak)) void *mremap(void *old, std::size_t old_size, std::size_t size, int flags, ...) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
+    if (!AllocationFaults::grants('s')) return MAP_FAILED;
     va_list arguments;
     va_start(arguments, flags);
     void *const to = flags & MREMAP_FIXED ? va_arg(arguments, void *) : nullptr;
     va_end(arguments);
-    return reinterpret_cast<void *>(syscall(SYS_mremap, old, old_size, size, flags, to));
+    void *const pages = reinterpret_cast<void *>(syscall(SYS_mremap, old, old_size, size, flags, to));
+    if (pages != MAP_FAILED)
+        mapped_bytes_of_process.fetch_add(static_cast<std::int64_t>(size) - static_cast<std::int64_t>(old_size),
+                                          std::memory_order_relaxed);
+    return pages;
 }
 __attribute__((weak)) int mprotect(void *at, std::size_t size, int protection) noexcept {
-    allocations_of_process.fetch_add(1, std::memory_order_relaxed);
-    return static_cast<int>(syscall(SYS_mprotect, at, size, protection));
+    return AllocationFaults::grants('w') ? static_cast<int>(syscall(SYS_mprotect, at, size, protection)) : -1;
 }
 }
 

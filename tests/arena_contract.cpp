@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <unordered_map>
@@ -136,6 +137,10 @@ TEST_CASE("contract 3: a view of an earlier call is stale, for every way to read
     CHECK(is_refused(first));
     CHECK(is_refused(copy));
     CHECK(holds(second, 2));
+    CHECK(std::string(first.values<float>().error().what()) ==
+          "the view is stale: a later call rewound its arena, or the arena was freed");
+    CHECK(std::string(never.values<float>().error().what()) ==
+          "the view is empty: its output was not asked for, or its place is another call's");
     CHECK(first.rows() == 2); // shapes can always be read
     CHECK(first.columns() == 3);
 
@@ -183,6 +188,7 @@ TEST_CASE("contract 3: views follow a moved arena", "[arena][contract]") {
     Arena<Ram> other;
     auto const others = fill(other, 1, 1, 5).value();
     other = std::move(moved); // frees what `other` had
+    CHECK(status(moved.begin()) == Status::invalid_argument);
     CHECK(is_refused(others));
     CHECK(holds(rows, 1));
     auto &same = other;
@@ -283,6 +289,29 @@ TEST_CASE("contract 4: a refused call leaves the results readable, by view and b
         CHECK(unchanged());
         CHECK(status(arena.begin()) == Status::success); // the first draft was refused
         CHECK(status(other.begin()) == Status::contended);
+    }
+    SECTION("moved onto itself") {
+        auto second = arena.begin();
+        auto &same = *second;
+        *second = std::move(same);
+        CHECK(status(arena.begin()) == Status::contended);
+        auto const second_place = second->place<float>(1, 1);
+        auto second_writing = commit(std::move(second));
+        REQUIRE(second_writing);
+        auto &same_writing = *second_writing;
+        *second_writing = std::move(same_writing);
+        second_writing->values(second_place)[0] = 9;
+        auto const second_published = std::move(*second_writing).publish().value();
+        CHECK(holds(second_published[second_place], 9));
+        // What is asked of the results before says that they are stale, and not that there never were any.
+        auto const stale = published[place].values<float>();
+        CHECK(status(stale) == Status::invalid_argument);
+        CHECK(std::string(stale.error().what()).starts_with("the view is stale"));
+        CHECK(status(published[ragged].at(0)) == Status::invalid_argument);
+        CHECK(std::string(published[ragged].at(0).error().what()).starts_with("the view is stale"));
+        auto const none = second_published[place].values<float>();
+        CHECK(std::string(none.error().what()).starts_with("the view is empty"));
+        return;
     }
     SECTION("out of memory") {
         auto too_large = arena.begin();
@@ -481,6 +510,36 @@ TEST_CASE("contract 6: rows are born pinned where asked", "[arena][contract]") {
         CHECK(holds(pinned_rows, 3));
     }
     CHECK(status(arena.begin()) == Status::success);
+
+    auto next = arena.begin();
+    auto const next_place = next->place<float>(1, 1);
+    auto next_writing = std::move(*next).commit();
+    next_writing->values(next_place)[0] = 4;
+    std::optional<Result<Pinned<Published<Ram>>>> result(std::move(*next_writing).publish_pinned());
+    auto const next_rows = (**result)[next_place];
+    {
+        auto const handed_on = (**std::move(result)).with(next_rows);
+        result.reset(); // what the pin came with
+        CHECK(status(arena.begin()) == Status::contended);
+        CHECK(holds(handed_on, 4));
+    }
+    CHECK(status(arena.begin()) == Status::success);
+}
+
+TEST_CASE("contract 6: a bare pin is let go once, and says so", "[arena][contract]") {
+    Arena<Ram> arena;
+    auto draft = arena.begin();
+    auto const place = draft->place<float>(1, 1);
+    auto const published = std::move(*draft).commit().and_then([](auto w) { return std::move(w).publish(); }).value();
+    auto pin = published.stamp().pin().value();
+    auto const other = published.stamp().pin().value();
+    CHECK(pin.slot() == place.arena);
+    pin.release();
+    CHECK(pin.slot() == nullptr);
+    pin.release(); // no-op: the other one stands
+    CHECK(uform::Lease<uform::PosixPlatform>::pins_of(word_of(place)) == 1);
+    CHECK(status(arena.begin()) == Status::contended);
+    CHECK(other.slot() == place.arena);
 }
 
 TEST_CASE("contract 6: a pin lives on another thread", "[arena][contract][threads]") {
@@ -638,4 +697,41 @@ TEST_CASE("contract 11: an input that lies in the output's arena is refused", "[
     auto moved = std::move(*draft);
     CHECK_FALSE(draft->holds(first, 256));
     CHECK(moved.holds(first, 256));
+}
+
+TEST_CASE("contract 13: detach gives the storage away with its results, and the arena starts afresh",
+          "[arena][contract]") {
+    std::optional<Arena<Ram>> arena(std::in_place);
+    auto const rows = fill(*arena, 2, 3, 1).value();
+    {
+        auto draft = arena->begin(); // a call has it
+        CHECK(status(arena->detach()) == Status::contended);
+        auto const writing = std::move(*draft).commit();
+        CHECK(status(arena->detach()) == Status::contended);
+    }
+    CHECK_FALSE(rows.is_current());
+    auto const kept = fill(*arena, 2, 3, 2).value();
+    auto const capacity = arena->capacity();
+    {
+        auto pin = std::optional(kept.pin().value()); // readers don't stand in the way
+        auto detached = std::optional(arena->detach().value());
+        CHECK(holds(kept, 2));
+        CHECK(detached->capacity() == capacity);
+        CHECK(detached->describe() == arena->describe());
+        CHECK(arena->capacity() == 0);
+        auto const next = fill(*arena, 2, 3, 3).value(); // another block
+        CHECK(holds(next, 3));
+        CHECK(holds(kept, 2));
+        CHECK(next.data() != kept.data());
+        auto moved = std::move(*detached);
+        detached.reset();
+        CHECK(holds(kept, 2));
+        arena.reset();
+        CHECK(holds(kept, 2));
+        CHECK_FALSE(next.is_current());
+    }
+    CHECK(is_refused(kept));
+    Arena<Ram> one, other = std::move(one);
+    CHECK(status(one.detach()) == Status::invalid_argument);
+    CHECK(status(other.detach()) == Status::success); // of nothing yet
 }

@@ -1,22 +1,15 @@
-/// The user's levers on memory, the block that grows in place and the one that can't, and what AddressSanitizer is
-/// told.
-#include <sys/mman.h>
+/// The user's levers on memory, the block that grows in place and the one that can't.
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "catch.hpp"
+#include "child_process.hpp"
 #include "skip.hpp"
 #include "uform/arena.hpp"
 #include "uform/config.hpp"
@@ -55,46 +48,6 @@ Arena<Ram> make_full(std::size_t pages, std::uint8_t value, Rows<Ram> &rows) {
     rows = fill(arena, pages * page, value).value();
     return arena;
 }
-
-struct Ended {
-    bool by_itself; ///< with the exit code 0
-    std::string output;
-    int signal = 0; ///< that killed it
-};
-/// Runs `call` in a child process; what it prints comes back.
-template <class Call> Ended in_child(Call call) {
-    int ends[2];
-    REQUIRE(pipe(ends) == 0);
-    std::fflush(stdout);
-    pid_t const child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        dup2(ends[1], 1), dup2(ends[1], 2);
-        close(ends[0]), close(ends[1]);
-        rlimit const no_core{0, 0};
-        setrlimit(RLIMIT_CORE, &no_core);
-        for (int const fatal :
-             {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE}) // Catch2's handlers would write to the report
-            std::signal(fatal, SIG_DFL);
-        _exit(call());
-    }
-    close(ends[1]);
-    Ended ended{false, {}, 0};
-    char part[4096];
-    for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;) ended.output.append(part, std::size_t(got));
-    close(ends[0]);
-    int code = 0;
-    waitpid(child, &code, 0);
-    ended.by_itself = WIFEXITED(code) && WEXITSTATUS(code) == 0;
-    ended.signal = WIFSIGNALED(code) ? WTERMSIG(code) : 0;
-    return ended;
-}
-
-/// In a child: the number of the first line that doesn't hold, as an exit code.
-#define HOLDS(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) return std::fprintf(stderr, "line %d: %s\n", __LINE__, #condition), 1;                       \
-    } while (false)
 
 } // namespace
 
@@ -176,6 +129,20 @@ TEST_CASE("contract 12: reserve makes room before it is needed, and touches no r
     CHECK(holds(current, 3));
 }
 
+TEST_CASE("capacity counts what a call that was refused has had in place", "[arena][memory]") {
+    Arena<Ram> arena;
+    auto const rows = fill(arena, 2 * page, 1).value();
+    CHECK(arena.capacity() == 2 * page);
+    auto draft = arena.begin();
+    (void)draft->place<std::uint8_t>(16, page);
+    auto const pin = rows.pin().value();
+    CHECK(status(std::move(*draft).commit()) == Status::contended);
+    CHECK(arena.capacity() == 16 * page);
+    REQUIRE(arena.trim());
+    CHECK(arena.capacity() == 2 * page);
+    CHECK(holds(rows, 1));
+}
+
 TEST_CASE("contract 12: trim gives back what the current results don't use", "[arena][memory]") {
     Arena<Ram> arena;
     REQUIRE(arena.trim());
@@ -192,6 +159,33 @@ TEST_CASE("contract 12: trim gives back what the current results don't use", "[a
     REQUIRE(arena.reserve(100 * page)); // and it grows again, in place
     CHECK(holds(rows, 2));
     CHECK(rows.data() == pin.data());
+}
+
+TEST_CASE("contract 12: trim gives the pages back to the system", "[arena][memory]") {
+    if (UFORM_ADDRESS_SANITIZER || UFORM_THREAD_SANITIZER) {
+        skip_test("a sanitizer has pages of its own");
+        return;
+    }
+    auto const resident = [] {
+        std::size_t all = 0, pages = 0;
+        std::FILE *file = std::fopen("/proc/self/statm", "r");
+        REQUIRE(file);
+        int const read = std::fscanf(file, "%zu %zu", &all, &pages);
+        std::fclose(file);
+        REQUIRE(read == 2);
+        return pages * page;
+    };
+    Arena<Ram> arena;
+    REQUIRE(fill(arena, 64 << 20, 1));
+    auto const rows = fill(arena, page, 2).value();
+    auto const before = resident();
+    REQUIRE(arena.trim());
+    auto const after = resident();
+    CHECK(before - after > 60 << 20);
+    CHECK(holds(rows, 2));
+    Arena<Ram> other; // and growth touches no page that no row needs
+    REQUIRE(other.reserve(64 << 20));
+    CHECK(resident() < after + (4 << 20));
 }
 
 TEST_CASE("trim after a failed call gives all back", "[arena][memory]") {
@@ -273,6 +267,17 @@ TEST_CASE("a block that can't grow in place: old results are readable until the 
         CHECK(holds(fill(arena, 32 * page, 3).value(), 3));
         CHECK(arena.capacity() == 32 * page);
     }
+    SECTION("what reserve held was taken over: a later call that is refused leaves nothing behind") {
+        REQUIRE(arena.reserve(32 * page));
+        auto const current = fill(arena, page, 2).value();
+        CHECK(arena.capacity() == 32 * page);
+        auto draft = arena.begin();
+        (void)draft->place<std::uint8_t>(64, page);
+        auto const pin = current.pin().value();
+        CHECK(status(std::move(*draft).commit()) == Status::contended);
+        CHECK(arena.capacity() == 32 * page);
+        CHECK(holds(current, 2));
+    }
     SECTION("reserve that grows twice, and one that fails") {
         REQUIRE(arena.reserve(10 * page));
         REQUIRE(arena.reserve(20 * page));
@@ -290,14 +295,30 @@ TEST_CASE("a block that can't grow in place: old results are readable until the 
     SECTION("trim acts at the next call") {
         auto const small = fill(arena, page, 2).value();
         REQUIRE(arena.trim());
+        CHECK(arena.capacity() == 8 * page);
         CHECK(holds(small, 2));
-        CHECK(holds(fill(arena, 2 * page, 3).value(), 3));
+        auto const shrunk = fill(arena, 2 * page, 3).value();
+        CHECK(holds(shrunk, 3));
         CHECK(arena.capacity() == 2 * page);
+        CHECK(fill(arena, page, 4).value().data() == shrunk.data()); // once, and not with every smaller call
+        CHECK(arena.capacity() == 2 * page);
+    }
+    SECTION("trim where there are no results gives all back at once") {
+        {
+            auto draft = arena.begin();
+            auto const writing = std::move(*draft).commit();
+            REQUIRE(writing);
+        }
+        REQUIRE(arena.trim());
+        CHECK(arena.capacity() == 0);
+        CHECK(holds(fill(arena, 2 * page, 3).value(), 3));
     }
     SECTION("trim, then a call as large as before") {
         REQUIRE(fill(arena, page, 2));
         REQUIRE(arena.trim());
-        CHECK(holds(fill(arena, 8 * page, 3).value(), 3));
+        auto const same = fill(arena, 8 * page, 3).value();
+        CHECK(holds(same, 3));
+        CHECK(same.data() == rows.data()); // no other block is had for as much
         CHECK(arena.capacity() == 8 * page);
     }
     SECTION("trim, then reserve less than there is, then a call that needs all") {
@@ -384,88 +405,6 @@ TEST_CASE("where addresses are rationed, a block that can't grow in place stands
             HOLDS(fill(other, 8 * mib, 7) && fill(other, 9 * mib, 8) && !fill(other, 100 * mib, 9));
             HOLDS(other.reserve(10 * mib));
         }
-        return 0;
-    });
-    INFO(ended.output);
-    CHECK(ended.by_itself);
-}
-
-TEST_CASE("a raw stale pointer traps under AddressSanitizer", "[arena][memory][poison]") {
-    if (!UFORM_ADDRESS_SANITIZER) {
-        skip_test("rewound bytes are poisoned under AddressSanitizer only");
-        return;
-    }
-    // Reads one byte of the first call's rows after `then`; answers what the child printed, or that it lived.
-    auto const read_after = [](std::size_t offset, auto then) {
-        auto const ended = in_child([&] {
-            std::optional<Arena<Ram>> arena(std::in_place);
-            auto const rows = fill(*arena, 4 * page, 1).value();
-            then(arena);
-            auto const volatile *stale = static_cast<std::uint8_t const volatile *>(rows.data()) + offset;
-            return *stale == 77 ? 3 : 0;
-        });
-        if (ended.by_itself) return std::string("lived");
-        if (ended.output.find("use-after-poison") != std::string::npos) return std::string("use-after-poison");
-        if (ended.signal == SIGSEGV) return std::string("SEGV");
-        return ended.output;
-    };
-    using Held = std::optional<Arena<Ram>>;
-    CHECK(read_after(0, [](Held &) {}) == "lived");
-    CHECK(read_after(4 * page - 1, [](Held &) {}) == "lived");
-    CHECK(read_after(4 * page, [](Held &arena) { (void)fill(*arena, 4 * page, 1); }) == "SEGV"); // past the block
-    CHECK(read_after(0, [](Held &arena) { (void)arena->begin(); }) == "lived");                  // refused
-    CHECK(read_after(0, [](Held &arena) { (void)fill(*arena, 64, 2); }) == "lived");             // placed again
-    CHECK(read_after(64, [](Held &arena) { (void)fill(*arena, 64, 2); }) == "use-after-poison");
-    CHECK(read_after(4 * page - 1, [](Held &arena) { (void)fill(*arena, 64, 2); }) == "use-after-poison");
-    CHECK(read_after(0, [](Held &arena) { (void)fill(*arena, 0, 2); }) == "use-after-poison");
-    CHECK(read_after(0, [](Held &arena) { (void)arena->begin()->place<float>(1, 1); }) == "lived");
-    CHECK(read_after(0, [](Held &arena) { // failed
-              auto draft = arena->begin();
-              (void)draft->place<std::uint8_t>(4, page);
-              (void)std::move(*draft).commit();
-          }) == "use-after-poison");
-    CHECK(read_after(70, [](Held &arena) { // between two places
-              auto draft = arena->begin();
-              auto const place = draft->place<std::uint8_t>(1, 68);
-              (void)draft->place<std::uint8_t>(1, 64);
-              auto writing = std::move(*draft).commit();
-              writing->values(place)[67] = 1;
-              (void)std::move(*writing).publish();
-          }) == "use-after-poison");
-    CHECK(read_after(3 * page, [](Held &arena) {
-              (void)fill(*arena, page, 2);
-              (void)arena->trim();
-          }) == "SEGV");
-    CHECK(read_after(3 * page, [](Held &arena) { // and when the addresses are given out again, but not placed
-              (void)fill(*arena, page, 2);
-              (void)arena->trim();
-              (void)arena->reserve(8 * page);
-          }) == "use-after-poison");
-    CHECK(read_after(0, [](Held &arena) { arena.reset(); }) == "SEGV");
-    CHECK(read_after(0, [](Held &arena) { arena->limit(5 * page), (void)fill(*arena, 5 * page, 2); }) == "lived");
-
-    auto const moved = in_child([] { // growth of a block that can't grow in place
-        Rows<Ram> rows;
-        Arena<Ram> arena = make_full(8, 1, rows);
-        if (!fill(arena, 16 * page, 2)) return 0;
-        return *static_cast<std::uint8_t const volatile *>(rows.data()) == 77 ? 3 : 0;
-    });
-    CHECK_FALSE(moved.by_itself);
-}
-
-TEST_CASE("addresses that are given back aren't poisoned for whoever gets them next", "[arena][memory][poison]") {
-    auto const ended = in_child([] {
-        std::optional<Arena<Ram>> arena(std::in_place);
-        auto const rows = fill(*arena, 8 * page, 1).value();
-        HOLDS(fill(*arena, 64, 1)); // the rest is poisoned
-        HOLDS(arena->trim());
-        arena.reset();
-        auto *const at = static_cast<std::byte *>(const_cast<void *>(rows.data()));
-        void *const pages =
-            mmap(at, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        HOLDS(pages == at);
-        std::fill(at, at + 8 * page, std::byte{5}); // a sanitizer checks each store
-        HOLDS(at[7 * page] == std::byte{5});
         return 0;
     });
     INFO(ended.output);

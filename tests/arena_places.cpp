@@ -153,6 +153,24 @@ TEST_CASE("a view answers its shape and rows, and refuses another type, row or s
     CHECK(uform::values<float>(rows.pin().value()).has_value());
 }
 
+TEST_CASE("offsets that fill their lines leave the next place alone", "[arena][places]") {
+    for (std::size_t texts : {15u, 16u, 17u, 31u, 32u}) {
+        Arena<Ram> arena;
+        auto draft = arena.begin();
+        auto const ragged = draft->place_ragged<std::uint8_t>(texts, texts, 1);
+        auto const next = draft->place<std::uint8_t>(1, 64);
+        auto writing = std::move(*draft).commit();
+        auto const offsets = writing->offsets(ragged);
+        CHECK(offsets.size() == texts + 1);
+        std::iota(offsets.begin(), offsets.end(), 0u);
+        std::ranges::fill(writing->values(next), std::uint8_t{255});
+        auto const published = std::move(*writing).publish();
+        REQUIRE(published);
+        CHECK((*published)[ragged].offsets().value().back() == texts);
+        CHECK((*published)[next].values<std::uint8_t>().value()[0] == 255);
+    }
+}
+
 TEST_CASE("ragged rows answer their texts", "[arena][places]") {
     Arena<Ram> arena;
     auto const rows = publish_offsets(arena, 6, {0, 2, 2, 5}).value();
@@ -282,8 +300,25 @@ TEST_CASE("a place of another draft, arena or kind is refused", "[arena][places]
     auto next_writing = std::move(*next).commit();
     CHECK(next_writing->data(place) == nullptr);
     CHECK(next_writing->data(next_place) != nullptr);
+    CHECK(text(published[place].values<float>()).starts_with("the view is stale"));
+    CHECK(text(published[of_other].values<float>()).starts_with("the view is empty"));
     next_writing->keep(place, 1); // a fault that publish answers
     CHECK(status(std::move(*next_writing).publish()) == Status::invalid_argument);
+}
+
+TEST_CASE("a place that a draft never gave is refused, also where an earlier one had as many", "[arena][places]") {
+    Arena<Ram> arena;
+    for (int outputs : {4, 4, 4, 2}) { // two tables take turns
+        auto draft = arena.begin();
+        Place<float> last;
+        for (int i = 0; i != outputs; ++i) last = draft->place<float>(1, 4);
+        auto writing = std::move(*draft).commit();
+        CHECK(writing->data(last) != nullptr);
+        CHECK(writing->data(Place<float>{last.arena, last.draft, last.index + 1}) == nullptr);
+        auto const published = std::move(*writing).publish().value();
+        CHECK(published[last].is_current());
+        CHECK_FALSE(published[Place<float>{last.arena, last.draft, last.index + 1}].is_current());
+    }
 }
 
 TEST_CASE("keep publishes fewer rows, and never more", "[arena][places]") {
@@ -309,7 +344,8 @@ TEST_CASE("keep publishes fewer rows, and never more", "[arena][places]") {
     CHECK(text(keeps({5})) == "can't keep 5 rows of a place of 4");
     CHECK(status(keeps({SIZE_MAX})) == Status::invalid_argument);
     CHECK(status(keeps({5, 1})) == Status::invalid_argument); // the first fault stands
-    CHECK(keeps({1}).value().rows() == 1);                    // and is forgotten by the next call
+    CHECK(text(keeps({5, 6})) == "can't keep 5 rows of a place of 4");
+    CHECK(keeps({1}).value().rows() == 1); // and is forgotten by the next call
 }
 
 TEST_CASE("offsets that fall, pass the place or don't start at 0 fail the call", "[arena][places]") {
@@ -369,6 +405,7 @@ TEST_CASE("shapes that can't be are statuses of commit", "[arena][places]") {
     (void)draft->place<float>(1, SIZE_MAX);
     (void)draft->place<float>(SIZE_MAX, 1);
     CHECK(draft->place<float>(1, SIZE_MAX).arena == nullptr);
+    (void)draft->place<float>(SIZE_MAX, 1);
     CHECK(status(std::move(*draft).commit()) == Status::invalid_argument);
     CHECK(arena.capacity() == 0);
     CHECK(commits(arena, [&](auto &d) { (void)d.template place<float>(1, 1); }) == Status::success);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "child_process.hpp"
 #include "uform/arena.hpp"
 
 using uform::Arena, uform::Pinned, uform::Place, uform::Published, uform::Ram, uform::Result, uform::Rows,
@@ -204,5 +205,54 @@ TEST_CASE("the end of an arena waits while a stream of calls of other threads ru
         arena.reset();
         CHECK(ended);
         caller.join();
+    }
+}
+
+TEST_CASE("the end of an arena by the thread whose own call has it waits for nothing", "[arena][threads]") {
+    auto const ended = in_child([] {
+        alarm(30); // a wait for itself would never end
+        for (bool const writes : {false, true}) {
+            std::optional<Arena<Ram>> arena(std::in_place);
+            auto draft = std::optional(arena->begin().value());
+            if (!writes) {
+                arena.reset();
+                continue;
+            }
+            auto const writing = std::move(*draft).commit();
+            HOLDS(writing);
+            arena.reset();
+        }
+        return 0;
+    });
+    INFO(ended.output);
+    CHECK(ended.signal == 0);
+    CHECK(ended.by_itself);
+}
+
+TEST_CASE("a call that no thread holds is waited for by the thread that began it", "[arena][threads]") {
+    using Lease = uform::Lease<uform::PosixPlatform>;
+    for (int round = 0; round != 20; ++round) {
+        auto arena = std::make_unique<Arena<Ram>>();
+        auto draft = arena->begin(uform::Holder::none);
+        auto const place = draft->place<std::uint32_t>(100, 10);
+        std::atomic<bool> ended{false};
+        std::atomic<int> wrong{0};
+        std::thread other([&, taken = std::optional(*std::move(draft))]() mutable {
+            auto writing = std::move(*taken).commit();
+            taken.reset();
+            auto const &word = static_cast<uform::Slot const *>(place.arena)->lease;
+            while (!(word.word() & Lease::waiting)) std::this_thread::yield(); // the closer sleeps, or is about to
+            if (!writing) return void(++wrong);
+            std::ranges::fill(writing->values(place), 5u);
+            ended = true;
+            auto const published = std::move(*writing).publish_pinned();
+            if (!published) return void(++wrong);
+            auto const rows = (*published)[place];
+            if (rows.rows() != 100 || !is_whole(rows)) ++wrong;
+        });
+        arena.reset();
+        CHECK(ended);
+        other.join();
+        CHECK(wrong == 0);
     }
 }
