@@ -1,5 +1,5 @@
 /// A call on an arena that dies at the end of the line would answer views that are stale at once.
-// REASON: discards qualifiers|expects an lvalue|ref-qualifier|rvalue
+// REASON: the arena ends with the expression
 #include "uform/arena.hpp"
 
 int main() {
