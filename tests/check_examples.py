@@ -3,11 +3,13 @@
 
     check_examples.py FOLDER      where the programs were built
 
-Prints what is wrong, then how many passed, failed and were skipped. Exit status 0: nothing failed.
+The compiler of `examples/arena_alone.cpp` is $CXX, or c++. Prints what is wrong, then how many passed, failed and were skipped. Exit status 0: nothing failed.
 """
 
+import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +30,21 @@ def model() -> pathlib.Path | None:
     return folder if (folder / "model.safetensors").exists() else None
 
 
+def neighbours_on_circle() -> list[str]:
+    """What own_verb finds: which of twelve points on a circle are at a squared distance of 0.3 from each of three."""
+    angle = lambda i, count: 2 * math.pi * i / count
+    apart = lambda a, b: (math.cos(a) - math.cos(b)) ** 2 + (math.sin(a) - math.sin(b)) ** 2
+    found = [[j for j in range(12) if apart(angle(i, 3), angle(j, 12)) <= 0.3] for i in range(3)]
+    return [f"query {i}: {' '.join(map(str, ids))}" for i, ids in enumerate(found)]
+
+
+def includes(file: pathlib.Path) -> list[str]:
+    """All headers that a file takes in, as the compiler finds them."""
+    compiler = os.environ.get("CXX", "c++").split()
+    status, made, said = run(*compiler, "-std=c++20", "-I", ROOT / "include", "-M", file)
+    return made.replace("\\\n", " ").split()[1:] if status == 0 else [said]
+
+
 def run(*command: object, typed: str = "") -> tuple[int, str, str]:
     done = subprocess.run([str(part) for part in command], input=typed, capture_output=True, text=True, errors="replace")
     return done.returncode, done.stdout, done.stderr
@@ -44,11 +61,33 @@ def main() -> int:
 
     seen = run(programs / "arena_alone")
     check("arena_alone", seen[0] == 0 and seen[1].count("divides 12") == 6 and "stale" in seen[1], seen)
+    file = ROOT / "examples" / "arena_alone.cpp"
+    used = includes(file)
+    foreign = [name for name in used if re.search(r"rapidjson|/uform/(model|encode|executor|json|text/|kernels/|checkpoint/)", name)]
+    check("arena_alone needs no model", any(name.endswith("uform/arena.hpp") for name in used) and not foreign, foreign or used)
+    lines = len(file.read_text(encoding="utf-8").splitlines())
+    check("arena_alone is short", lines < 40, lines)
+
+    seen = run(programs / "own_verb")
+    check("own_verb: what is near", seen[0] == 0 and seen[1].splitlines()[:3] == neighbours_on_circle(), seen)
+    for folder in ([], [TINY]):
+        seen = run(programs / "own_verb", *folder)
+        for words in ("own arena: a reader holds .*corpus is current", "limit: .* limit is 16, .*found is current", "next call .*found is stale"):
+            check(f"own_verb {folder}: {words}", seen[0] == 0 and len(re.findall(words, seen[1])) == 1, seen)
+    check("own_verb: equal texts", seen[1].splitlines()[:2] == ["query 0: 0 2", "query 1: 3"], seen)
+
+    first = re.compile(r"(\d+) rows.*, the first starts with (\S+?);?(?: |$)", re.M)
+    seen, plain = run(programs / "pipeline", TINY), run(programs / "loop", TINY)
+    for way in ("handles", "coroutine"):
+        lines = "\n".join(line for line in seen[1].splitlines() if line.startswith(way))
+        check(f"pipeline: {way} answer what the loop does", len(first.findall(lines)) == 4 and first.findall(lines) == first.findall(plain[1]), (seen, plain))
+    check("pipeline: an arena that is read", seen[0] == 0 and "is read: a reader holds the arena's rows" in seen[1], seen)
+
     seen = run(programs / "token_states", TINY, "a", "the model")
     check("token_states", seen[0] == 0 and "text 1: 4 tokens, 0 cut" in seen[1] and seen[1].count("  id ") == 7, seen)
     seen = run(programs / "loop", TINY)
     check("loop", seen[0] == 0 and seen[1].count("32 rows of 48") == 3 and "4 rows of 48" in seen[1], seen)
-    for command in (["loop"], ["token_states", TINY], ["semantic_search", TINY], ["semantic_search", TINY, "x", "--top", "y"]):
+    for command in (["loop"], ["pipeline"], ["token_states", TINY], ["semantic_search", TINY], ["semantic_search", TINY, "x", "--top", "y"]):
         seen = run(programs / command[0], *command[1:])
         check(f"usage of {command}", seen[0] == 2 and "usage" in seen[2], seen)
 
