@@ -140,7 +140,8 @@ TEST_CASE("contract 3: a view of an earlier call is stale, for every way to read
     CHECK(std::string(first.values<float>().error().what()) ==
           "the view is stale: a later call rewound its arena, or the arena was freed");
     CHECK(std::string(never.values<float>().error().what()) ==
-          "the view is empty: its output was not asked for, or its place is another call's");
+          "the view is empty: its output was not asked for, its place is another call's, or it was made while "
+          "4,094 pins were held");
     CHECK(first.rows() == 2); // shapes can always be read
     CHECK(first.columns() == 3);
 
@@ -455,6 +456,42 @@ TEST_CASE("contract 6: a pin that comes between begin and commit stops the rewin
     CHECK(status(arena.begin()) == Status::contended); // the draft is gone, the pin isn't
     pin.reset();
     CHECK(status(fill(arena, 2, 3, 2)) == Status::success);
+}
+
+TEST_CASE("contract 6: where a bad argument and a reader meet, contended wins", "[arena][contract]") {
+    Arena<Ram> arena;
+    auto const rows = fill(arena, 2, 2, 1).value();
+    bool const is_limited = GENERATE(false, true);
+    if (is_limited) arena.limit(64);
+    auto draft = arena.begin();
+    REQUIRE(draft);
+    (void)draft->place<float>(is_limited ? 1000 : 1, is_limited ? 1 : std::size_t{1} << 33);
+    {
+        auto const pin = rows.pin().value();
+        auto const refused = std::move(*draft).commit();
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().status() == Status::contended);
+        CHECK(holds(pin, 1));
+    }
+    auto again = arena.begin();
+    (void)again->place<float>(is_limited ? 1000 : 1, is_limited ? 1 : std::size_t{1} << 33);
+    auto const refused = std::move(*again).commit(); // and without a reader it is what it is
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().status() == (is_limited ? Status::out_of_memory : Status::invalid_argument));
+}
+
+TEST_CASE("contract 3: a guard that was moved from looks nothing up once its arena has gone", "[arena][contract]") {
+    std::optional<Arena<Ram>> arena(std::in_place);
+    auto draft = arena->begin();
+    auto const place = draft->place<float>(1, 1);
+    auto published = std::move(*draft).commit().value().publish_pinned().value();
+    { auto const taken = std::move(published).with(Rows<Ram>()); }
+    arena.reset();
+    auto const rows = published[place];
+    CHECK_FALSE(rows.is_current());
+    auto const refused = rows.values<float>();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message().find("stale") != std::string_view::npos);
 }
 
 TEST_CASE("contract 6: a pin outlives its arena and keeps the bytes", "[arena][contract]") {

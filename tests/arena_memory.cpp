@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -409,4 +410,35 @@ TEST_CASE("where addresses are rationed, a block that can't grow in place stands
     });
     INFO(ended.output);
     CHECK(ended.by_itself);
+}
+
+TEST_CASE("contract 12: trim gives back what isn't published, though it was asked for", "[arena][memory]") {
+    Arena<Ram> arena;
+    bool const is_ragged = GENERATE(false, true);
+    auto draft = arena.begin();
+    uform::Place<float> rows;
+    if (is_ragged) rows = draft->place<float>(1, 1); // the large one comes last
+    auto const ragged = draft->place_ragged<float>(1, is_ragged ? 1 << 20 : 1, 1);
+    if (!is_ragged) rows = draft->place<float>(1 << 20, 1);
+    auto writing = std::move(*draft).commit().value();
+    writing.values(rows)[0] = 7, writing.values(ragged)[0] = 8;
+    writing.keep(rows, 1);
+    writing.offsets(ragged)[0] = 0, writing.offsets(ragged)[1] = 1;
+    auto const published = std::move(writing).publish().value();
+    CHECK(arena.capacity() >= 4 << 20);
+    REQUIRE(arena.trim());
+    CHECK(arena.capacity() <= 4 * page);
+    CHECK(published[rows].values<float>().value()[0] == 7);
+    CHECK(published[ragged].flat().values<float>().value()[0] == 8);
+}
+
+TEST_CASE("a block that can't grow in place grows by more than is needed, within the limit", "[arena][memory]") {
+    Arena<Ram> arena;
+    arena.limit(1 << 20); // all of its addresses
+    REQUIRE(fill(arena, 1 << 20, 1));
+    arena.limit(64 << 20);
+    std::set<void const *> blocks;
+    for (std::size_t i = 0; i != 200; ++i) blocks.insert(fill(arena, (1 << 20) + (i << 16), 1).value().data());
+    CHECK(blocks.size() <= 12); // half as much again each time: 1 MiB to 13.5 MiB in 7
+    CHECK(arena.capacity() <= 64 << 20);
 }

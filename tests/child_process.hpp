@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
+#include <iostream>
 #include <string>
 #include <utility>
 
@@ -30,6 +32,13 @@ inline std::array<std::pair<int, struct sigaction>, 5> const handlers_before_tes
         handlers[i].first = fatal[i], sigaction(fatal[i], nullptr, &handlers[i].second);
     return handlers;
 }();
+
+/// Ends a child as any program ends, by `exit`: statics are destroyed. Catch2's reporters put buffers of their own
+/// under the standard streams, which are gone when these are flushed at the end.
+[[noreturn]] inline void exit_from_child(int code) {
+    for (std::ostream *stream : {&std::cout, &std::cerr, &std::clog}) stream->rdbuf(nullptr);
+    std::exit(code);
+}
 
 /// Runs `call` in a child, which ends with what it answers as its exit code.
 template <class Call> Ended in_child(Call call) {

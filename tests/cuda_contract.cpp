@@ -487,7 +487,7 @@ TEST_CASE("contract 11: an input that lies in the output's arena is refused", "[
     CHECK_FALSE(draft->holds(first, 0));
     CHECK_FALSE(draft->holds(elsewhere.data(), 16384));
     CHECK_FALSE(draft->holds(nullptr, 16));
-    char host[16];
+    char const host[16] = {};
     CHECK_FALSE(draft->holds(host, sizeof host));
     // All of the allocation counts, also where its rows don't reach.
     (void)draft->place<float>(1, 1);

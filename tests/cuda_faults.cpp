@@ -750,7 +750,7 @@ TEST_CASE("arenas and executors that end with the process, after the driver", "[
         static Arena<Vram> arena(executor);
         static auto const pin = fill(executor, arena, 10, 10, 1).value().pin().value();
         std::atexit([] { controls->set_sticky(Code::deinitialized); }); // before the statics end
-        std::exit(pin.is_current() ? 0 : 1);
+        exit_from_child(pin.is_current() ? 0 : 1);
         return 2;
     });
     INFO(ended.output);

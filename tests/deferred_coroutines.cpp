@@ -379,7 +379,7 @@ TEST_CASE("deferred: in a forked child an awaited call answers, and nobody sleep
     Arena<Ram> arena, other;
     HeldQueue held(executor);
     auto call = submit(executor, "lvalue", arena).value();
-    int const answer = in_child([&] {
+    int const answer = status_of_child([&] {
         std::binary_semaphore over{0};
         Seen seen, refused;
         await_handle(over, call, seen);

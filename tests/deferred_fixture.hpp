@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "catch.hpp"
+#include "child_process.hpp"
 #include "golden.hpp"
 #include "uform/uform.hpp"
 
@@ -149,7 +150,7 @@ template <class F> void on_own_thread(uform::Executor<uform::Ram> const &executo
 
 /// Runs something in a child and answers its exit status; −1 where it died, such as of the alarm that ends it if it
 /// hangs. What it answers is its status; it ends as any program does, by `exit`.
-template <class F> int in_child(F work) {
+template <class F> int status_of_child(F work) {
     std::fflush(nullptr);
     pid_t const child = fork();
     if (child == 0) {
@@ -157,7 +158,7 @@ template <class F> int in_child(F work) {
         for (int const each : {SIGABRT, SIGSEGV, SIGTERM}) std::signal(each, SIG_DFL); // not Catch2's report
         alarm(60);
         int const answer = work();
-        std::exit(answer);
+        exit_from_child(answer);
     }
     if (child < 0) return -2;
     int status = -1;

@@ -523,12 +523,12 @@ TEST_CASE("deferred: a handle that is leaked leaves its arena contended for good
     for (bool const is_queued : {false, true})
         for (bool const is_static : {false, true}) {
             INFO("queued: " << is_queued << ", static: " << is_static);
-            CHECK(in_child([&] { return work(is_queued, is_static); }) == 7);
+            CHECK(status_of_child([&] { return work(is_queued, is_static); }) == 7);
         }
 }
 
 TEST_CASE("deferred: a program ends while calls are in flight") {
-    CHECK(in_child([] {
+    CHECK(status_of_child([] {
               static Executor const executor = threads(2);
               static Arena<Ram> arenas[2];
               static auto first = submit(executor, "a", arenas[0]).value();
@@ -538,7 +538,7 @@ TEST_CASE("deferred: a program ends while calls are in flight") {
 }
 
 TEST_CASE("deferred: a program ends in a continuation") {
-    CHECK(in_child([]() -> int {
+    CHECK(status_of_child([]() -> int {
               static Executor const executor = threads(1);
               static Arena<Ram> arena;
               static HeldQueue held(executor);
@@ -550,6 +550,36 @@ TEST_CASE("deferred: a program ends in a continuation") {
           }) == 7);
 }
 
+TEST_CASE("deferred: a child that is forked in a continuation leaves its parent's queue alone") {
+#if UFORM_THREAD_SANITIZER
+    return skip_test("ThreadSanitizer can't start threads in a child of many threads");
+#endif
+    Watchdog const watchdog;
+    Executor const executor = threads(1);
+    Arena<Ram> parents;
+    std::atomic<int> told = 0;
+    auto tell = [&] { ++told; };
+    std::optional<Handle> queued;
+    int status = -1;
+    on_own_thread(executor, [&] {
+        queued.emplace(submit(executor, "the parent's", parents).value());
+        on_ready(*queued, tell);
+        status = status_of_child([&]() -> int {
+            {
+                Executor const own = threads(2);
+                Arena<Ram> arena;
+                auto call = submit(own, "own", arena).value();
+                if (!same_bits(embeddings_of(call.wait().value()), expected_of("own"))) std::_Exit(1);
+            }
+            std::_Exit(told == 0 ? 7 : 2);
+        });
+    });
+    CHECK(status == 7);
+    CHECK(status_of(*queued) == Status::success);
+    while (told == 0) std::this_thread::yield();
+    CHECK(told == 1);
+}
+
 TEST_CASE("deferred: a forked child is told that nobody serves it, and its destructors don't hang") {
     Watchdog const watchdog;
     std::optional<Executor> executor = threads(2);
@@ -559,7 +589,7 @@ TEST_CASE("deferred: a forked child is told that nobody serves it, and its destr
     HeldQueue held(*executor);
     std::optional<Handle> open = submit(*executor, "open", *open_arena).value();
     auto const child = [&](auto work) {
-        return in_child([&] {
+        return status_of_child([&] {
             work();
             std::_Exit(7); // what the parent had is not the child's to end
             return 1;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child_process.hpp"
@@ -184,6 +186,35 @@ TEST_CASE("model: a forked child computes on its own thread, also while its pare
         CHECK(ended.by_itself);
     }
     CHECK(model.on(executor).text_encode(tape, Outputs::embeddings, Scalar::f32, arena));
+}
+
+TEST_CASE("model: a child forked while other threads call and make arenas isn't held up by their locks") {
+    auto const model = uform::Model::load(data_path("tiny")).value();
+    auto const expected = vector_of(model, "a");
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i != 2; ++i)
+        threads.emplace_back([&] {
+            uform::Arena<Ram> own;
+            while (!stop) {
+                uform::Arena<Ram> const made;
+                (void)model.text_encode("", Outputs::embeddings, Scalar::f32, own);
+            }
+        });
+    int hung = 0;
+    for (int i = 0; i != 200 && hung == 0; ++i) {
+        pid_t const child = fork();
+        if (child == 0) {
+            std::signal(SIGALRM, SIG_DFL);
+            alarm(60);
+            _exit(vector_of(model, "a") == expected ? 0 : 1);
+        }
+        int status = -1;
+        hung += child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    stop = true;
+    for (auto &thread : threads) thread.join();
+    CHECK(hung == 0);
 }
 
 TEST_CASE("model: memory that can't be mapped is out of memory, for a model and a tokenizer") {

@@ -158,7 +158,8 @@ template <AnyResidency R> class Arena {
     [[nodiscard]] ArenaDescription describe() const noexcept { return slot_.describe(); }
     /// Bytes of memory that the arena holds. From any thread.
     [[nodiscard]] std::size_t capacity() const noexcept { return slot_.capacity(); }
-    /// The most bytes that it may hold; `SIZE_MAX` where none was set.
+    /// The most bytes that a call's outputs may take, each rounded to 64; `SIZE_MAX` where none was set. `capacity()`
+    /// is in whole pages, and a block that can't grow in place lives beside its successor until the next call.
     [[nodiscard]] std::size_t limit() const noexcept {
         return slot_.get() ? storage().limit.load(std::memory_order_relaxed) : SIZE_MAX;
     }

@@ -81,20 +81,23 @@ template <class R> class Published {
     [[nodiscard]] Stamp stamp() const noexcept { return stamp_; }
 };
 
-/// The views of a pinned result need no pin of their own to be made.
-template <class R> class PinnedAccessors<Published<R>> : public Published<R> {
-    using View = Published<R>;
+/// The views of a pinned result need no pin of their own to be made. Of a guard that was moved from they are stale.
+template <class R> class PinnedAccessors<Published<R>> : public PinnedView<Published<R>> {
+    template <class View, class AnyPlace> [[nodiscard]] View look_up(AnyPlace place, PieceKind kind) const noexcept {
+        if (this->pin_.slot()) return this->template held<View>(place, kind);
+        return this->template make<View>(place, kind);
+    }
 
   public:
-    explicit PinnedAccessors(View view) noexcept : View(view) {}
+    using PinnedView<Published<R>>::PinnedView;
     template <class T> [[nodiscard]] Rows<R> operator[](Place<T> place) const noexcept UFORM_LIFETIMEBOUND {
-        return this->template held<Rows<R>>(place, PieceKind::rows);
+        return look_up<Rows<R>>(place, PieceKind::rows);
     }
     template <class T> [[nodiscard]] RaggedRows<R> operator[](RaggedPlace<T> place) const noexcept UFORM_LIFETIMEBOUND {
-        return this->template held<RaggedRows<R>>(place, PieceKind::ragged);
+        return look_up<RaggedRows<R>>(place, PieceKind::ragged);
     }
     template <class T> [[nodiscard]] Rows<Ram> operator[](HostPlace<T> place) const noexcept UFORM_LIFETIMEBOUND {
-        return this->template held<Rows<Ram>>(place, PieceKind::host_rows);
+        return look_up<Rows<Ram>>(place, PieceKind::host_rows);
     }
 };
 
@@ -147,8 +150,8 @@ template <class R> class [[nodiscard]] Draft {
         std::size_t const stride = row_bytes(scalar, columns);
         std::size_t bytes = 0, at = 0, offsets_at = 0;
         bool const fits = !__builtin_mul_overflow(rows, stride, &bytes) && bytes <= PTRDIFF_MAX &&
-                          take(need_of(kind == PieceKind::host_rows), bytes, at) &&
-                          take(need_of(true), ragged ? (texts + 1) * sizeof(std::uint32_t) : 0, offsets_at);
+                          take(need_of(true), ragged ? (texts + 1) * sizeof(std::uint32_t) : 0, offsets_at) &&
+                          take(need_of(kind == PieceKind::host_rows), bytes, at); // last: `trim` cuts what isn't kept
         if (!fits)
             return fault(
                 Error::of(Status::out_of_memory, rows, " rows of ", stride, " bytes are more than can be addressed"));
@@ -201,11 +204,15 @@ template <class R> class [[nodiscard]] Draft {
         Slot *slot = ends.slot_;
         if (!slot) return Error::fixed(Status::invalid_argument, "the draft was moved from or committed before");
         auto &arena = ends.storage();
-        if (arena.fault) return *arena.fault;
+        auto const refusal = [slot](Error error) { // of the arguments; a reader comes first
+            return slot->lease.has_readers() ? Error::fixed(Status::contended, "a reader holds the arena's rows")
+                                             : std::move(error);
+        };
+        if (arena.fault) return refusal(*arena.fault);
         std::size_t const limit = arena.limit.load(std::memory_order_relaxed), need = ends.need_.total();
         if (need > limit)
-            return Error::of(Status::out_of_memory, "the outputs take ", need, " bytes, and the arena's limit is ",
-                             limit);
+            return refusal(Error::of(Status::out_of_memory, "the outputs take ", need,
+                                     " bytes, and the arena's limit is ", limit));
         if (auto prepared = arena.block.prepare(ends.need_, limit); !prepared) return std::move(prepared).error();
         switch (slot->lease.commit()) {
         case LeaseStep::done: break;
@@ -273,10 +280,24 @@ template <class R> class [[nodiscard]] Writing {
         }
         return std::nullopt;
     }
+    /// What `trim` must leave: up to the last row that is published.
+    void note_used() noexcept {
+        auto &arena = storage();
+        arena.used = {};
+        auto const reach = [](std::size_t &used, std::size_t end) { used = end < used ? used : end; };
+        for (auto const &piece : arena.current.span()) {
+            bool const host = piece.kind == PieceKind::host_rows && !R::host_accessible;
+            reach(host ? arena.used.host_bytes : arena.used.bytes, piece.at + piece.rows * piece.stride_bytes);
+            if (piece.kind == PieceKind::ragged)
+                reach(R::host_accessible ? arena.used.bytes : arena.used.host_bytes,
+                      piece.offsets_at + (piece.texts + 1) * sizeof(std::uint32_t));
+        }
+    }
     [[nodiscard]] Result<Stamp> end(bool pinned) noexcept {
         if (!slot_) return Error::fixed(Status::invalid_argument, "the writing was moved from or published before");
         if (auto fault = check_offsets()) return fail(), *fault;
         if (auto finished = storage().block.finish(); !finished) return fail(), std::move(finished).error();
+        note_used();
         Slot *slot = std::exchange(slot_, nullptr);
         Stamp stamp{slot, 0};
         if (slot->lease.publish(pinned, stamp.epoch) == LeaseStep::done) return stamp;

@@ -76,11 +76,11 @@ template <class R> class Encoded {
 };
 
 /// The accessors of a pinned result, bound to the guard.
-template <class R> class PinnedAccessors<Encoded<R>> : public Encoded<R> {
+template <class R> class PinnedAccessors<Encoded<R>> : public PinnedView<Encoded<R>> {
     using View = Encoded<R>;
 
   public:
-    explicit PinnedAccessors(View view) noexcept : View(view) {}
+    using PinnedView<View>::PinnedView;
 
     [[nodiscard]] Rows<R> embeddings() const noexcept UFORM_LIFETIMEBOUND { return View::embeddings(); }
     [[nodiscard]] RaggedRows<R> states() const noexcept UFORM_LIFETIMEBOUND { return View::states(); }

@@ -34,6 +34,12 @@ struct PosixPlatform {
         void wait(Mutex &mutex) noexcept { pthread_cond_wait(&condition_, mutex.native()); }
         void notify_all() noexcept { pthread_cond_broadcast(&condition_); }
     };
+    /// Keeps a mutex from being held by no thread in a forked child. Of one mutex: that of the process's slots.
+    static void keep_over_fork(Mutex &mutex) noexcept {
+        static Mutex *kept = nullptr;
+        kept = &mutex;
+        (void)pthread_atfork([] { kept->lock(); }, [] { kept->unlock(); }, [] { kept->unlock(); });
+    }
     /// A number of the calling thread, never 0.
     [[nodiscard]] static std::uintptr_t this_thread() noexcept { return static_cast<std::uintptr_t>(pthread_self()); }
 };
@@ -176,6 +182,12 @@ template <class Platform> class Lease {
         return close_from(now, last) ? LeaseStep::done : LeaseStep::busy;
     }
 
+    /// Whether readers hold pins of an arena that wasn't freed. It may be otherwise by the time of the answer.
+    [[nodiscard]] bool has_readers() const noexcept {
+        Word const now = word_.load(std::memory_order_relaxed);
+        return (now & pins_mask) && state_of(now) != closed;
+    }
+
     /// Whether the storage may go to another owner with its slot, pins and all: `busy` while a call has it.
     [[nodiscard]] LeaseStep may_detach() const noexcept {
         Word const now = word_.load(std::memory_order_acquire);
@@ -276,7 +288,11 @@ template <class Platform> class BasicSlots {
     [[nodiscard]] static BasicSlots &instance() noexcept {
         alignas(
             BasicSlots) static std::byte memory[sizeof(BasicSlots)]; // never destroyed: views may be checked at exit
-        static BasicSlots *const slots = ::new (static_cast<void *>(memory)) BasicSlots;
+        static BasicSlots *const slots = [] {
+            auto *made = ::new (static_cast<void *>(memory)) BasicSlots;
+            Platform::keep_over_fork(made->mutex_);
+            return made;
+        }();
         return *slots;
     }
 

@@ -3,6 +3,8 @@
 #define UFORM_MODEL_HPP
 
 #include <pthread.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +44,7 @@ class ModelState {
         std::unique_ptr<KeptState> kept;
         CallerSlot *next = nullptr;
     };
+    pid_t const process_ = getpid();
     Checkpoint checkpoint_; // the encoder reads its tables of embeddings
     EncodingParts parts_;
     std::vector<std::string> prompts_, warnings_;
@@ -67,15 +70,19 @@ class ModelState {
     /// The calling thread with a workspace of the model's, for one call.
     class CallerSession {
         ModelState const &model_;
-        CallerSlot *slot_;
+        CallerSlot *slot_ = nullptr;
+        bool is_forked_ = false;
         mutable std::optional<CallerTeam> team_;
 
       public:
         explicit CallerSession(ModelState const &model) noexcept : model_(model) {
-            pthread_mutex_lock(&model_.mutex_);
-            slot_ = model_.idle_;
-            if (slot_) model_.idle_ = slot_->next;
-            pthread_mutex_unlock(&model_.mutex_);
+            is_forked_ = model_.process_ != getpid(); // another thread may have held the mutex at the fork
+            if (!is_forked_) {
+                pthread_mutex_lock(&model_.mutex_);
+                slot_ = model_.idle_;
+                if (slot_) model_.idle_ = slot_->next;
+                pthread_mutex_unlock(&model_.mutex_);
+            }
             if (!slot_) slot_ = new (std::nothrow) CallerSlot;
             if (slot_) team_.emplace(slot_->kept);
         }
@@ -83,6 +90,10 @@ class ModelState {
         CallerSession &operator=(CallerSession const &) = delete;
         ~CallerSession() {
             if (!slot_) return;
+            if (is_forked_) {
+                delete slot_;
+                return;
+            }
             pthread_mutex_lock(&model_.mutex_);
             slot_->next = model_.idle_, model_.idle_ = slot_;
             pthread_mutex_unlock(&model_.mutex_);

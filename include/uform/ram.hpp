@@ -198,6 +198,8 @@ inline bool HostBlock::grow(std::size_t bytes, std::size_t limit) noexcept {
         if (wish > need && pages_.commit(wish)) return true;
         return pages_.commit(need);
     }
+    std::size_t const half_more = HostPages::to_pages(pages_.committed + pages_.committed / 2);
+    if (half_more > need && half_more <= limit && make_successor(half_more)) return true;
     return make_successor(need);
 }
 

@@ -3,6 +3,9 @@
 #ifndef UFORM_SERVING_THREAD_HPP
 #define UFORM_SERVING_THREAD_HPP
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <memory> // std::addressof
 
 namespace uform {
@@ -16,8 +19,10 @@ class ServingThread {
     ServingThread(ServingThread const &) = delete;
     ServingThread &operator=(ServingThread const &) = delete;
 
-    /// Null on every thread that isn't an executor's.
-    [[nodiscard]] static ServingThread *current() noexcept { return current_; }
+    /// Null on every thread that isn't an executor's, and in a forked child, where the queue is the parent's.
+    [[nodiscard]] static ServingThread *current() noexcept {
+        return current_ && current_->process_ == getpid() ? current_ : nullptr;
+    }
 
     /// Runs queued calls until the question is answered with yes. `awaited` says what for: a call of the queue that is
     /// it, or that fills it, is run first. The question may be asked at any time, but on this thread alone.
@@ -28,6 +33,9 @@ class ServingThread {
 
     /// Makes it ask its question again. From any thread, while it waits.
     virtual void wake() noexcept = 0;
+
+  private:
+    pid_t const process_ = getpid();
 
   protected:
     ~ServingThread() = default;

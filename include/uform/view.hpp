@@ -52,8 +52,10 @@ struct Stamp {
     /// Why a view that isn't current is refused.
     [[nodiscard]] Error refusal() const noexcept {
         if (!slot)
-            return Error::fixed(Status::invalid_argument,
-                                "the view is empty: its output was not asked for, or its place is another call's");
+            return Error::fixed(
+                Status::invalid_argument,
+                "the view is empty: its output was not asked for, its place is another call's, or it was "
+                "made while 4,094 pins were held");
         return Error::fixed(Status::invalid_argument,
                             "the view is stale: a later call rewound its arena, or the arena was freed");
     }
@@ -69,11 +71,20 @@ struct Stamp {
 
 template <class T> class Pinned;
 
+/// A view with its pin: the base of `Pinned`.
+template <class T> class PinnedView : public T {
+  protected:
+    Pin pin_;
+
+  public:
+    PinnedView(T view, Pin pin) noexcept : T(view), pin_(std::move(pin)) {}
+};
+
 /// The accessors of a pinned view, bound to the guard where the compiler can warn: what they answer is safe while the
 /// pin lives. Each view has its own.
-template <class T> class PinnedAccessors : public T {
+template <class T> class PinnedAccessors : public PinnedView<T> {
   public:
-    explicit PinnedAccessors(T view) noexcept : T(view) {}
+    using PinnedView<T>::PinnedView;
 };
 
 /// Rows that were checked once: a random-access range of spans. Unchecked: valid until the arena's next call.
@@ -205,11 +216,11 @@ template <class R> class Rows {
 };
 
 /// The accessors of pinned rows, bound to the guard.
-template <class R> class PinnedAccessors<Rows<R>> : public Rows<R> {
+template <class R> class PinnedAccessors<Rows<R>> : public PinnedView<Rows<R>> {
     using View = Rows<R>;
 
   public:
-    explicit PinnedAccessors(View view) noexcept : View(view) {}
+    using PinnedView<View>::PinnedView;
 
     template <class T>
     [[nodiscard]] Result<std::span<T const>> values() const noexcept UFORM_LIFETIMEBOUND requires(R::host_accessible) {
@@ -288,11 +299,11 @@ template <class R> class RaggedRows {
 };
 
 /// The accessors of pinned ragged rows, bound to the guard.
-template <class R> class PinnedAccessors<RaggedRows<R>> : public RaggedRows<R> {
+template <class R> class PinnedAccessors<RaggedRows<R>> : public PinnedView<RaggedRows<R>> {
     using View = RaggedRows<R>;
 
   public:
-    explicit PinnedAccessors(View view) noexcept : View(view) {}
+    using PinnedView<View>::PinnedView;
 
     [[nodiscard]] Rows<R> flat() const noexcept UFORM_LIFETIMEBOUND { return View::flat(); }
     [[nodiscard]] Result<Rows<R>> at(std::size_t text) const noexcept UFORM_LIFETIMEBOUND { return View::at(text); }
@@ -304,10 +315,10 @@ template <class R> class PinnedAccessors<RaggedRows<R>> : public RaggedRows<R> {
 /// A view with a pin: while it lives, a call that would rewind its arena answers `contended`, and the bytes stay, also
 /// when the arena was freed. Move-only. A copy of the plain view is checked as any other, and lasts as long.
 template <class T> class Pinned : public PinnedAccessors<T> {
-    Pin pin_;
+    using PinnedView<T>::pin_;
 
   public:
-    Pinned(T view, Pin pin) noexcept : PinnedAccessors<T>(view), pin_(std::move(pin)) {}
+    using PinnedAccessors<T>::PinnedAccessors;
     /// The same pin with another view of the same arena.
     template <class View> [[nodiscard]] Pinned<View> with(View view) &&noexcept { return {view, std::move(pin_)}; }
 

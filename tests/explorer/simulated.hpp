@@ -69,6 +69,7 @@ struct Simulated {
         void notify_all() { Explorer::instance().perform({.kind = Explorer::Kind::notify, .object = index_}); }
     };
 
+    static void keep_over_fork(Mutex &) noexcept {} // nothing forks here
     [[nodiscard]] static std::uintptr_t this_thread() noexcept {
         return static_cast<std::uintptr_t>(Explorer::instance().current() + 1);
     }
