@@ -73,7 +73,7 @@ VIEW = [
           "        return std::span(offsets_, texts_ + 1);", "        return std::span(offsets_, texts_ + 1);", "contract"),
     plant("offsets: the last one is missing", "return std::span(offsets_, texts_ + 1);",
           "return std::span(offsets_, texts_);", "places"),
-    plant("a pinned view has no pin", "T(view), pin_(std::move(pin)) {}", "PinnedAccessors<T>(view) {}",
+    plant("a pinned view has no pin", "T(view), pin_(std::move(pin)) {}", "T(view) {}",
           "contract"),
     plant("with: the pin stays behind", "&&noexcept { return {view, std::move(pin_)}; }",
           "&&noexcept { return {view, Pin()}; }", "contract"),
