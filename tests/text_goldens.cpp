@@ -4,6 +4,7 @@
 
 #include "sha256.hpp"
 #include "skip.hpp"
+#include "text_codepoints.hpp"
 #include "text_files.hpp"
 
 static void compare(uform::Tokenizer const &tokenizer, std::vector<std::string> const &texts,
@@ -128,31 +129,5 @@ TEST_CASE("ids of all-MiniLM-L6-v2") {
 TEST_CASE("every Unicode scalar value, alone and between two letters") {
     if (model_folder().empty()) return skip_test("all-MiniLM-L6-v2 is not there; tools/fetch_model.py brings it");
     uform::Tokenizer const tokenizer = load(model_folder());
-    auto const text = read_file(data_path("minilm/codepoints.json"));
-    auto const table = uform::Json::parse(text, "codepoints.json");
-    REQUIRE(table);
-    uform::JsonValue const blocks = table->root().find("blocks"), templates = table->root().find("templates");
-    REQUIRE(blocks.size() == 272);
-    uform::Buffer<std::uint32_t> ids;
-    uform::TokenizerScratch scratch;
-    for (std::size_t block = 0; block != blocks.size(); ++block) {
-        Sha256 sha;
-        for (std::size_t i = 0; i != 4096; ++i) {
-            auto const c = static_cast<char32_t>(block * 4096 + i);
-            if (c >= 0xD800 && c <= 0xDFFF) continue;
-            char bytes[4];
-            std::string_view const character(bytes, static_cast<std::size_t>(uform::utf8::write(bytes, c) - bytes));
-            for (std::size_t j = 0; j != templates.size(); ++j) {
-                std::string input(templates[j].string().value());
-                input.replace(input.find("{c}"), 3, character);
-                ids.clear();
-                auto const cut = tokenizer.encode_into(input, SIZE_MAX, ids, scratch);
-                if (!cut) FAIL(cut.error().what());
-                sha.take_u32(static_cast<std::uint32_t>(ids.size()));
-                for (std::uint32_t id : ids) sha.take_u32(id);
-            }
-        }
-        INFO("block " << block);
-        CHECK(sha.hex() == blocks[block].string().value());
-    }
+    compare_codepoints(tokenizer, data_path("minilm/codepoints.json"));
 }

@@ -218,21 +218,66 @@ TEST_CASE("the second call of a size allocates nothing") {
     uform::Buffer<std::uint32_t> ids;
     uform::TokenizerScratch scratch;
     REQUIRE(tokenizer.encode_into(text, SIZE_MAX, ids, scratch));
-    void const *const places[] = {ids.data(), scratch.repaired.data(), scratch.normalized.data(),
-                                  scratch.normalizer.pending.data()};
+    auto const place_of_text = [&] { return scratch.normalizer.texts[0].bytes.data(); };
+    void const *const places[] = {ids.data(), scratch.input.bytes.data(), place_of_text(),
+                                  scratch.normalizer.bert.pending.data()};
     Ids const first(ids.begin(), ids.end());
     std::size_t const before = allocations;
     bool same = true;
     for (int i = 0; i != 10; ++i) {
         ids.clear();
         same = same && tokenizer.encode_into(text, SIZE_MAX, ids, scratch).has_value();
-        same = same && ids.data() == places[0] && scratch.repaired.data() == places[1] &&
-               scratch.normalized.data() == places[2] && scratch.normalizer.pending.data() == places[3];
+        same = same && ids.data() == places[0] && scratch.input.bytes.data() == places[1] &&
+               place_of_text() == places[2] && scratch.normalizer.bert.pending.data() == places[3];
     }
     std::size_t const after = allocations;
     CHECK(after == before);
     CHECK(same);
     CHECK(Ids(ids.begin(), ids.end()) == first);
+}
+
+TEST_CASE("no memory grows with what was seen, whatever the model") {
+    std::string largest;
+    for (int i = 0; i != 400; ++i)
+        largest +=
+            "the caf\xC3\xA9 e\xCC\x81 \xE4\xB8\xAD\xEF\xAC\x81 don't 123 <mask> [MASK]\xFF " + std::to_string(i);
+    largest += std::string(5000, 'a') + repeat("\xCC\x81", 500);
+    for (std::string const kind : {"roberta", "modernbert", "xlm-roberta", "bert-cased"}) {
+        INFO(kind);
+        uform::Tokenizer const tokenizer = load(data_path("text/" + kind));
+        uform::Buffer<std::uint32_t> ids;
+        uform::Buffer<uform::Token> tokens;
+        uform::TokenizerScratch scratch;
+        auto const capacities = [&] {
+            auto const &[texts, bert, form] = scratch.normalizer;
+            std::size_t const first[] = {texts[0].bytes.capacity(), texts[0].origins.capacity(),
+                                         texts[1].bytes.capacity(), texts[1].origins.capacity()};
+            std::vector<std::size_t> all(std::begin(first), std::end(first));
+            all.insert(all.end(),
+                       {bert.pending.capacity(), form.pending.capacity(), form.sorted.capacity(),
+                        form.behind.capacity(), scratch.input.bytes.capacity(), scratch.input.origins.capacity(),
+                        scratch.model.bpe.symbols.capacity(), scratch.model.bpe.candidates.capacity(),
+                        scratch.model.unigram.ends.capacity(), ids.capacity(), tokens.capacity()});
+            for (uform::TracedText const &text : scratch.pre_tokenizer.texts)
+                all.insert(all.end(), {text.bytes.capacity(), text.origins.capacity()});
+            return all;
+        };
+        REQUIRE(tokenizer.encode_into(largest, SIZE_MAX, ids, scratch));
+        REQUIRE(tokenizer.encode_tokens_into(largest, SIZE_MAX, tokens, scratch));
+        auto const before = capacities();
+        std::size_t const allocated = allocations;
+        bool same = true;
+        for (std::size_t i = 0; i != 200; ++i) {
+            std::string_view const text = std::string_view(largest).substr(i * 37, 10 + i * 20);
+            ids.clear(), tokens.clear();
+            same = same && tokenizer.encode_into(text, SIZE_MAX, ids, scratch).has_value() &&
+                   tokenizer.encode_tokens_into(text, SIZE_MAX, tokens, scratch).has_value();
+        }
+        std::size_t const after = allocations;
+        CHECK(same);
+        CHECK(after == allocated);
+        CHECK(capacities() == before);
+    }
 }
 
 TEST_CASE("without memory a call says so and leaves the ids as they were") {

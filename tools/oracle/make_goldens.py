@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes what lies under tests/data from the reference libraries, or checks that what lies there is what they answer.
 
-    make_goldens.py [minilm] [tiny] [wordpiece] [codepoints]       the parts named, or all
+    make_goldens.py [minilm] [tiny] [wordpiece] [families] [codepoints]       the parts named, or all
     make_goldens.py --check                                        the same into a scratch folder, then compares
 
 Run by build/oracle/bin/python, see README.md; `minilm` and `codepoints` need tools/fetch_model.py all-MiniLM-L6-v2.
@@ -178,7 +178,19 @@ def make_wordpiece(out: pathlib.Path) -> None:
     write_goldens(out / "wordpiece", write_texts)
 
 
-PARTS = {"minilm": make_minilm, "codepoints": make_codepoints, "tiny": make_tiny, "wordpiece": make_wordpiece}
+def make_families(out: pathlib.Path) -> None:
+    from families import make_families as make
+
+    make(out)
+
+
+PARTS = {
+    "minilm": make_minilm,
+    "codepoints": make_codepoints,
+    "tiny": make_tiny,
+    "wordpiece": make_wordpiece,
+    "families": make_families,
+}
 
 
 def difference(made: pathlib.Path, kept: pathlib.Path) -> str:

@@ -76,7 +76,8 @@ class AddedTokens {
 
     [[nodiscard]] bool empty() const noexcept { return tokens_.empty(); }
 
-    /// Calls `on_text(std::string_view)` for what stands between tokens and `on_token(id)` for each token, in order;
+    /// Calls `on_text(std::string_view)` for what stands between tokens and `on_token(id, std::string_view)` for each
+    /// token, with what it took of the text, in order;
     /// none for what is empty. Both answer false to stop, and `split` then does. The text must be valid UTF-8.
     ///
     /// Takes time linear in the text, for given tokens. Where the whitespace that one token took is sought again as
@@ -123,7 +124,7 @@ class AddedTokens {
             }
             if (start > stop) continue;
             if (from < start && !on_text(text.substr(from, start - from))) return false;
-            if (start != stop && !on_token(token.id)) return false;
+            if (start != stop && !on_token(token.id, text.substr(start, stop - start))) return false;
             from = stop;
         }
         return from >= text.size() || on_text(text.substr(from));

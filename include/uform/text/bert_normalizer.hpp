@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "uform/buffer.hpp"
+#include "uform/config.hpp"
 #include "uform/text/unicode.hpp"
 #include "uform/text/utf8.hpp"
 
@@ -180,7 +181,8 @@ class BertNormalizer::Pass {
     [[nodiscard]] bool failed() const noexcept { return failed_; }
 };
 
-inline bool BertNormalizer::normalize(std::string_view text, Buffer<char> &to, Scratch &scratch) const noexcept {
+UFORM_NEVER_INLINE inline bool BertNormalizer::normalize(std::string_view text, Buffer<char> &to,
+                                                         Scratch &scratch) const noexcept {
     Pass pass(flags_, scratch, to);
     char const *at = text.data(), *const end = at + text.size();
     if (!pass.ensure(text.size())) return false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "uform/config.hpp"
 #include "uform/text/unicode.hpp"
 #include "uform/text/utf8.hpp"
 
@@ -43,7 +44,7 @@ class BertWords {
 
     explicit BertWords(std::string_view text) noexcept : at_(text.data()), end_(text.data() + text.size()) {}
 
-    [[nodiscard]] Word next() noexcept {
+    [[nodiscard]] UFORM_ALWAYS_INLINE Word next() noexcept {
         char const *begin = at_;
         std::size_t code_points = 0;
         while (at_ != end_) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "uform/buffer.hpp"
+#include "uform/text/traced_text.hpp"
 
 namespace uform {
 
@@ -25,6 +26,10 @@ class IdSink {
         ++count_;
         return true;
     }
+    /// The same; which bytes of its word a token stands for is not asked.
+    [[nodiscard]] bool take(std::uint32_t id, std::size_t, std::size_t) noexcept { return take(id); }
+    /// A word begins, or an added token: not asked either.
+    void begin(TracedPiece, bool) noexcept {}
     /// Forgets all but the first `count` ids.
     void truncate(std::size_t count) noexcept {
         count_ = count;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,13 +17,13 @@
 #include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/status.hpp"
-#include "uform/text/added_tokens.hpp"
-#include "uform/text/bert_normalizer.hpp"
-#include "uform/text/bert_words.hpp"
+#include "uform/text/framing.hpp"
 #include "uform/text/id_sink.hpp"
+#include "uform/text/token_sink.hpp"
+#include "uform/text/tokenizer_config.hpp"
 #include "uform/text/tokenizer_json.hpp"
 #include "uform/text/tokenizer_parts.hpp"
-#include "uform/text/utf8.hpp"
+#include "uform/text/tokenizer_pipeline.hpp"
 #include "uform/text/vocab_txt.hpp"
 
 namespace uform {
@@ -35,22 +36,26 @@ struct TokenizerOptions {
     bool lowercase_first = false;
 };
 
-/// Memory of a call, kept by the caller so that a second call of the same size allocates nothing. Move-only.
-struct TokenizerScratch {
-    Buffer<char> repaired;   ///< the text, where it was not UTF-8
-    Buffer<char> normalized; ///< a part of the text
-    BertNormalizer::Scratch normalizer;
+/// How many tokens of each text of a pair were cut.
+struct CutTokens {
+    std::size_t first = 0, second = 0;
 };
 
-/// Turns texts into ids as Hugging Face `tokenizers` 0.23.3 does: WordPiece with BERT's normaliser and splitting.
+/// Turns texts into ids as Hugging Face `tokenizers` 0.23.3 does: WordPiece, BPE, Unigram and WordLevel, with the
+/// normalisers, pre-tokenisers and post-processors that encoders are published with.
 ///
 /// A handle: copies share what was loaded, which never changes. Any threads may use one at the same time, each with its
-/// own scratch. Texts should be UTF-8; each maximal ill-formed part counts as U+FFFD. Time is linear in the text.
+/// own scratch. Texts should be UTF-8; each maximal ill-formed part counts as U+FFFD. Time is linear in the text, but
+/// for a logarithm of the length of a long word in BPE. Nothing is remembered of a text.
 class Tokenizer {
     struct State {
-        TokenizerParts parts;
-        BertNormalizer normalizer;
-        AddedTokens raw, normalized; // sought in the text as it is, and in the normalised text
+        TokenizerPipeline pipeline;
+        Framing framing;
+        Decoder decoder;
+        TokenNames names;
+        std::size_t vocabulary_size = 0;
+        std::size_t single_specials = 0, pair_specials = 0;
+        std::vector<std::string> warnings;
     };
     std::shared_ptr<State const> state_;
 
@@ -59,19 +64,19 @@ class Tokenizer {
     [[nodiscard]] static Error no_memory() noexcept {
         return Error::fixed(Status::out_of_memory, "no memory for the tokens");
     }
-    [[nodiscard]] std::size_t special_tokens() const noexcept {
-        return state_->parts.before.size() + state_->parts.after.size();
+    [[nodiscard]] static Error too_few(std::size_t most, std::size_t special) noexcept {
+        return Error::of(Status::invalid_argument, "at most ", most, " tokens a text, but ", special,
+                         " of them are special");
     }
-    // The ids of a text without the special tokens around it. False: no memory.
-    [[nodiscard]] bool append(std::string_view text, IdSink &ids, TokenizerScratch &scratch) const noexcept;
-
     [[nodiscard]] static Result<Tokenizer> load_folder(std::string const &folder, TokenizerOptions const &options);
+    [[nodiscard]] Result<std::string> decode_tokens(std::span<std::uint32_t const> ids, bool skip_special) const;
 
   public:
     /// Loads tokenizer.json of a folder, or vocab.txt with tokenizer_config.json where there is none.
     ///
     /// Errors  `io` for neither, or a file that can't be read; `corrupt` for a damaged one; `unsupported` for another
-    ///         model, normalizer, pre_tokenizer or post_processor. Each names the file and what is wrong.
+    ///         model, normalizer, pre_tokenizer or post_processor, and for a folder whose tokenizer stands in
+    ///         vocab.json or a sentencepiece model only. Each names the file and what is wrong.
     /// Memory  about 2 MB for 30,000 tokens; where it can't be had, `out_of_memory`.
     [[nodiscard]] static Result<Tokenizer> load(std::string const &folder, TokenizerOptions const &options = {});
 
@@ -94,41 +99,50 @@ class Tokenizer {
     [[nodiscard]] Result<std::size_t> encode_into(std::string_view text, std::size_t max_tokens,
                                                   Buffer<std::uint32_t> &ids, TokenizerScratch &scratch) const noexcept;
 
+    /// The same, with the segment of each token and the bytes of `text` that it stands for.
+    ///
+    /// The bytes are those that the reference's offsets name, which it counts in code points: a token of a letter and
+    /// its mark may stand for the letter alone, and a token that the normaliser put in stands for what is beside it.
+    [[nodiscard]] Result<std::size_t> encode_tokens_into(std::string_view text, std::size_t max_tokens,
+                                                         Buffer<Token> &tokens,
+                                                         TokenizerScratch &scratch) const noexcept;
+
+    /// Appends at most `max_tokens` ids of two texts, as the post-processor frames a pair, and the segment of each to
+    /// `segments` unless that is null. Answers how many were cut of each.
+    ///
+    /// Errors  `invalid_argument` where `max_tokens` is below `pair_special_tokens_count()`, or where the text to cut
+    ///         would have nothing left; `unsupported` where the post-processor has no such pair; `out_of_memory`. In
+    ///         all cases both buffers are as they were.
+    /// Memory  grows the buffers and the scratch where they are too small, and nothing else.
+    [[nodiscard]] Result<CutTokens> encode_pair_into(std::string_view first, std::string_view second,
+                                                     std::size_t max_tokens, PairTruncation truncation,
+                                                     Buffer<std::uint32_t> &ids, Buffer<std::uint8_t> *segments,
+                                                     TokenizerScratch &scratch) const noexcept;
+
+    /// The text that ids stand for, as the file's decoder makes it; ids that no token has are left out.
+    ///
+    /// Errors  `unsupported` for a decoder that is not served, `out_of_memory`. Allocates.
+    [[nodiscard]] Result<std::string> decode(std::span<std::uint32_t const> ids, bool skip_special = true) const;
+
+    /// The text of a token, or nothing where no token has the id. Lives as long as the last copy of this tokenizer.
+    [[nodiscard]] std::optional<std::string_view> token(std::uint32_t id) const noexcept UFORM_LIFETIMEBOUND {
+        return state_->names.find(id);
+    }
+
     /// Special tokens that `encode` puts around a text: the length of an empty text.
-    [[nodiscard]] std::size_t special_tokens_count() const noexcept { return special_tokens(); }
+    [[nodiscard]] std::size_t special_tokens_count() const noexcept { return state_->single_specials; }
+
+    /// Special tokens around and between two texts.
+    [[nodiscard]] std::size_t pair_special_tokens_count() const noexcept { return state_->pair_specials; }
 
     /// What the files say that is not followed, one text each. Lives as long as the last copy of this tokenizer.
     [[nodiscard]] std::span<std::string const> warnings() const noexcept UFORM_LIFETIMEBOUND {
-        return state_->parts.warnings;
+        return state_->warnings;
     }
 
     /// The greatest id + 1: a model must have as many rows.
-    [[nodiscard]] std::size_t vocabulary_size() const noexcept { return state_->parts.vocabulary_size; }
+    [[nodiscard]] std::size_t vocabulary_size() const noexcept { return state_->vocabulary_size; }
 };
-
-/// Notes where tokenizer_config.json would make another tokenizer of the same vocabulary. transformers 5 builds BERT's
-/// normaliser from it; this library follows tokenizer.json. Errors: as of reading the file.
-[[nodiscard]] inline Result<void> compare_with_config(std::string const &folder, TokenizerParts &parts) {
-    auto const config = OptionalJson::read(folder, "tokenizer_config.json");
-    if (!config) return config.error();
-    if (!config->json) return {};
-    JsonValue const root = config->json->root();
-    auto const lowercase = json_boolean_or(root, "do_lower_case", true, config->path);
-    if (!lowercase) return lowercase.error();
-    auto const strip = json_boolean_or(root, "strip_accents", *lowercase, config->path);
-    auto const spaced = json_boolean_or(root, "tokenize_chinese_chars", true, config->path);
-    for (auto const *read : {&strip, &spaced})
-        if (!*read) return read->error();
-    auto const compare = [&](std::string_view key, bool there, bool here) {
-        if (there != here)
-            parts.warnings.push_back(config->path + ": " + std::string(key) + (there ? " is true" : " is false") +
-                                     " here and not in tokenizer.json, which is followed");
-    };
-    compare("do_lower_case", *lowercase, parts.normalizer.lowercase || parts.normalizer.lowercase_first);
-    compare("strip_accents", *strip, parts.normalizer.strip_accents);
-    compare("tokenize_chinese_chars", *spaced, parts.normalizer.handle_chinese_chars);
-    return {};
-}
 
 inline Result<Tokenizer> Tokenizer::load(std::string const &folder, TokenizerOptions const &options) {
 #if UFORM_EXCEPTIONS
@@ -145,6 +159,11 @@ inline Result<Tokenizer> Tokenizer::load(std::string const &folder, TokenizerOpt
 inline Result<Tokenizer> Tokenizer::load_folder(std::string const &folder, TokenizerOptions const &options) {
     std::string path = join_path(folder, "tokenizer.json");
     bool const old = !file_exists(path) && file_exists(join_path(folder, "vocab.txt"));
+    if (!old && !file_exists(path))
+        for (std::string_view name : {"vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model"})
+            if (file_exists(join_path(folder, name)))
+                return Error::of(Status::unsupported, join_path(folder, name),
+                                 ": not served without a tokenizer.json, which the reference's save_pretrained writes");
     if (old) path = join_path(folder, "vocab.txt");
     auto const file = File::map(path);
     if (!file) return file.error();
@@ -154,71 +173,97 @@ inline Result<Tokenizer> Tokenizer::load_folder(std::string const &folder, Token
         if (auto done = compare_with_config(folder, *parts); !done) return done.error();
 
     auto state = std::make_shared<State>();
-    state->parts = std::move(*parts);
-    BertNormalizer::Flags flags = state->parts.normalizer;
-    flags.lowercase_first = flags.lowercase_first || (options.lowercase_first && !state->parts.has_lowercase_step);
-    state->normalizer = BertNormalizer(flags);
-    std::vector<AddedTokens::Pattern> raw, normalized;
-    BertNormalizer::Scratch scratch;
-    Buffer<char> form;
-    for (AddedToken const &token : state->parts.added) {
-        if (!token.normalized) {
-            raw.push_back({token.content, token});
-            continue;
-        }
-        if (!state->normalizer.normalize(token.content, form, scratch)) return no_memory();
-        // An empty form would fit everywhere: the reference then cuts texts between any two bytes, or panics.
-        if (form.empty())
-            return Error::of(Status::unsupported, path, ": nothing is left of the added token '", token.content,
-                             "' once it is normalised");
-        normalized.push_back({std::string(form.begin(), form.size()), token});
-    }
-    if (!state->raw.build(std::move(raw)) || !state->normalized.build(std::move(normalized)))
-        return Error::of(Status::unsupported, path, ": the added tokens are too large");
+    auto pipeline = TokenizerPipeline::of(*parts, options.lowercase_first, path);
+    if (!pipeline) return std::move(pipeline).error();
+    state->pipeline = std::move(*pipeline);
+    state->framing = std::move(parts->framing), state->decoder = std::move(parts->decoder);
+    state->names = std::move(parts->names), state->warnings = std::move(parts->warnings);
+    state->vocabulary_size = parts->vocabulary_size;
+    state->single_specials = Framing::specials_of(state->framing.single);
+    state->pair_specials = Framing::specials_of(state->framing.pair);
     return Tokenizer(std::move(state));
-}
-
-inline bool Tokenizer::append(std::string_view text, IdSink &ids, TokenizerScratch &scratch) const noexcept {
-    State const &state = *state_;
-    if (utf8::valid_prefix(text) != text.size()) {
-        if (!utf8::repair(text, scratch.repaired)) return false;
-        text = {scratch.repaired.data(), scratch.repaired.size()};
-    }
-    auto const on_token = [&](std::uint32_t id) { return ids.take(id); };
-    auto const on_words = [&](std::string_view part) {
-        BertWords words(part);
-        for (BertWords::Word word = words.next(); !word.text.empty(); word = words.next())
-            if (!state.parts.model.append(word.text, word.code_points, ids)) return false;
-        return true;
-    };
-    auto const on_raw = [&](std::string_view part) {
-        if (!state.normalizer.is_identity()) {
-            if (!state.normalizer.normalize(part, scratch.normalized, scratch.normalizer)) return false;
-            part = {scratch.normalized.data(), scratch.normalized.size()};
-        }
-        return state.normalized.split(part, on_words, on_token);
-    };
-    return state.raw.split(text, on_raw, on_token);
 }
 
 inline Result<std::size_t> Tokenizer::encode_into(std::string_view text, std::size_t max_tokens,
                                                   Buffer<std::uint32_t> &ids,
                                                   TokenizerScratch &scratch) const noexcept {
-    if (max_tokens < special_tokens())
-        return Error::of(Status::invalid_argument, "at most ", max_tokens, " tokens a text, but ", special_tokens(),
-                         " of them are special");
-    std::vector<std::uint32_t> const &before = state_->parts.before, &after = state_->parts.after;
-    std::size_t const first = ids.size(), most = max_tokens - special_tokens();
+    if (max_tokens < special_tokens_count()) return too_few(max_tokens, special_tokens_count());
+    std::size_t const first = ids.size(), most = max_tokens - special_tokens_count();
     std::size_t count = 0;
-    bool fits = ids.append(before.data(), before.size());
-    if (fits) {
+    bool fits = true;
+    for (Framing::Item const &item : state_->framing.single) {
+        if (!fits) break;
+        if (item.kind == Framing::Item::Kind::special) {
+            fits = ids.push_back(item.id);
+            continue;
+        }
         IdSink sink(ids, most);
-        fits = append(text, sink, scratch);
+        fits = state_->pipeline.append(text, false, sink, scratch);
         count = sink.count();
     }
-    if (fits && ids.append(after.data(), after.size())) return count > most ? count - most : 0;
+    if (fits) return count > most ? count - most : 0;
     ids.truncate(first);
     return no_memory();
+}
+
+inline Result<std::size_t> Tokenizer::encode_tokens_into(std::string_view text, std::size_t max_tokens,
+                                                         Buffer<Token> &tokens,
+                                                         TokenizerScratch &scratch) const noexcept {
+    if (max_tokens < special_tokens_count()) return too_few(max_tokens, special_tokens_count());
+    std::size_t const first = tokens.size(), most = max_tokens - special_tokens_count();
+    std::size_t count = 0;
+    bool fits = true;
+    for (Framing::Item const &item : state_->framing.single) {
+        if (!fits) break;
+        if (item.kind == Framing::Item::Kind::special) {
+            fits = tokens.push_back({item.id, item.segment, 0, 0});
+            continue;
+        }
+        TokenTrimming const trimming{text, state_->framing.trims_offsets ? &state_->names : nullptr,
+                                     state_->framing.prefix_space};
+        TokenSink sink(tokens, most, item.segment, trimming);
+        fits = state_->pipeline.append(text, true, sink, scratch);
+        count = sink.count();
+    }
+    if (fits) return count > most ? count - most : 0;
+    tokens.truncate(first);
+    return no_memory();
+}
+
+inline Result<CutTokens> Tokenizer::encode_pair_into(std::string_view first, std::string_view second,
+                                                     std::size_t max_tokens, PairTruncation truncation,
+                                                     Buffer<std::uint32_t> &ids, Buffer<std::uint8_t> *segments,
+                                                     TokenizerScratch &scratch) const noexcept {
+    if (!state_->framing.serves_pairs)
+        return Error::fixed(Status::unsupported, "the template of the post_processor is not of two texts, once each");
+    if (max_tokens < pair_special_tokens_count()) return too_few(max_tokens, pair_special_tokens_count());
+    std::size_t const most = max_tokens - pair_special_tokens_count();
+    scratch.first.clear(), scratch.second.clear();
+    IdSink first_sink(scratch.first, most), second_sink(scratch.second, most);
+    if (!state_->pipeline.append(first, false, first_sink, scratch) ||
+        !state_->pipeline.append(second, false, second_sink, scratch))
+        return no_memory();
+    KeptTokens const kept = share_tokens(first_sink.count(), second_sink.count(), most, truncation);
+    if (!kept.possible)
+        return Error::of(Status::invalid_argument, "of the ",
+                         truncation == PairTruncation::only_first ? "first" : "second",
+                         " text nothing would be left: at most ", max_tokens, " tokens a pair, of which ",
+                         pair_special_tokens_count(), " are special");
+    std::size_t const size = pair_special_tokens_count() + kept.first + kept.second;
+    if (!ids.reserve(ids.size() + size) || (segments && !segments->reserve(segments->size() + size)))
+        return no_memory();
+    for (Framing::Item const &item : state_->framing.pair) {
+        using Kind = Framing::Item::Kind;
+        std::uint32_t const *const from = item.kind == Kind::special ? &item.id
+                                          : item.kind == Kind::first ? scratch.first.data()
+                                                                     : scratch.second.data();
+        std::size_t const count = item.kind == Kind::special ? 1 : item.kind == Kind::first ? kept.first : kept.second;
+        for (std::size_t i = 0; i != count; ++i) {
+            (void)ids.push_back(from[i]); // there is room
+            if (segments) (void)segments->push_back(static_cast<std::uint8_t>(item.segment));
+        }
+    }
+    return CutTokens{first_sink.count() - kept.first, second_sink.count() - kept.second};
 }
 
 inline Result<std::vector<std::uint32_t>> Tokenizer::encode(std::string_view text) const {
@@ -240,8 +285,29 @@ inline Result<std::size_t> Tokenizer::count(std::string_view text) const {
     Buffer<std::uint32_t> ids;
     TokenizerScratch scratch;
     IdSink sink(ids, 0);
-    if (!append(text, sink, scratch)) return no_memory();
-    return sink.count() + special_tokens();
+    if (!state_->pipeline.append(text, false, sink, scratch)) return no_memory();
+    return sink.count() + special_tokens_count();
+}
+
+inline Result<std::string> Tokenizer::decode_tokens(std::span<std::uint32_t const> ids, bool skip_special) const {
+    if (!state_->decoder.refused().empty()) return Error::of(Status::unsupported, state_->decoder.refused());
+    std::vector<std::string> tokens;
+    for (std::uint32_t id : ids)
+        if (auto const name = state_->names.find(id); name && !(skip_special && state_->names.is_special(id)))
+            tokens.emplace_back(*name);
+    return state_->decoder.decode(std::move(tokens));
+}
+
+inline Result<std::string> Tokenizer::decode(std::span<std::uint32_t const> ids, bool skip_special) const {
+#if UFORM_EXCEPTIONS
+    try {
+        return decode_tokens(ids, skip_special);
+    } catch (std::bad_alloc const &) {
+        return no_memory();
+    }
+#else
+    return decode_tokens(ids, skip_special);
+#endif
 }
 
 } // namespace uform

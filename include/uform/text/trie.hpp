@@ -40,7 +40,25 @@ class Trie {
 
     /// Sorts by key; of equal keys the first stays before the others.
     static void sort(std::vector<Entry> &entries) {
-        std::stable_sort(entries.begin(), entries.end(), [](Entry const &a, Entry const &b) { return a.key < b.key; });
+        auto const before = [](Entry const &a, Entry const &b) { return a.key < b.key; };
+        if (std::is_sorted(entries.begin(), entries.end(), before)) return;
+        // Most keys differ in their first 8 bytes, which compare as a number.
+        struct Headed {
+            std::uint64_t head;
+            Entry entry;
+        };
+        std::vector<Headed> headed(entries.size());
+        for (std::size_t i = 0; i != entries.size(); ++i) {
+            std::string_view const key = entries[i].key;
+            std::uint64_t head = 0;
+            for (std::size_t j = 0; j != 8; ++j)
+                head = head << 8 | (j < key.size() ? static_cast<unsigned char>(key[j]) : 0);
+            headed[i] = {head, entries[i]};
+        }
+        std::stable_sort(headed.begin(), headed.end(), [](Headed const &a, Headed const &b) {
+            return a.head != b.head ? a.head < b.head : a.entry.key < b.entry.key;
+        });
+        for (std::size_t i = 0; i != entries.size(); ++i) entries[i] = headed[i].entry;
     }
 
     /// Replaces the content. Empty keys are left out; of equal keys the first counts.
@@ -59,6 +77,18 @@ class Trie {
             if (nodes[node].base & ends_k) last = node, size = i + 1;
         }
         return {size, values_[last]};
+    }
+
+    /// Calls `take(size, value)` for each string that `text` begins with, the shortest first.
+    template <class Take> void each_prefix(std::string_view text, Take &&take) const noexcept {
+        Node const *const nodes = nodes_.data();
+        std::uint32_t node = 0;
+        for (std::size_t i = 0; i != text.size(); ++i) {
+            std::uint32_t const next = (nodes[node].base & ~ends_k) ^ static_cast<unsigned char>(text[i]);
+            if (nodes[next].parent != node) break;
+            node = next;
+            if (nodes[node].base & ends_k) take(i + 1, values_[node]);
+        }
     }
 };
 
@@ -80,6 +110,7 @@ inline bool Trie::build(std::vector<Entry> entries) {
     std::vector<Range> children;
     std::vector<unsigned char> labels;
     std::size_t cursor = 1; // nodes before it are taken for the most part
+    std::size_t single = 1; // nodes before it are taken
     while (!waiting.empty()) {
         Range const range = waiting.back();
         waiting.pop_back();
@@ -99,7 +130,8 @@ inline bool Trie::build(std::vector<Entry> entries) {
         if (labels.empty()) continue;
 
         // The first place where all children find room; a stretch that is nearly full is not looked at again.
-        std::size_t place = cursor, taken = 0, base = 0;
+        bool const alone = labels.size() == 1;
+        std::size_t place = alone ? single : cursor, taken = 0, base = 0;
         for (;; ++place) {
             if (place == nodes_.size()) {
                 if (place >= ends_k / 2) return build({}), false;
@@ -114,7 +146,8 @@ inline bool Trie::build(std::vector<Entry> entries) {
             for (unsigned char label : labels) fits = fits && nodes_[base ^ label].parent == free_k;
             if (fits) break;
         }
-        if (place - cursor > 256 && taken * 16 > (place - cursor) * 15) cursor = place;
+        if (alone) single = place + 1;
+        else if (place - cursor > 64 && taken * 16 > (place - cursor) * 15) cursor = place;
         nodes_[range.node].base |= static_cast<std::uint32_t>(base);
         for (std::size_t i = 0; i != labels.size(); ++i) {
             children[i].node = static_cast<std::uint32_t>(base ^ labels[i]);

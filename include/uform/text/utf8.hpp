@@ -39,6 +39,15 @@ inline constexpr char32_t replacement_k = 0xFFFD;
     return read(begin);
 }
 
+/// Moves `at` behind the code point that it stands at. The text must be valid and not at its end.
+inline void skip(char const *&at) noexcept { (void)read(at); }
+
+/// Moves `at` before the code point that ends there. The text must be valid and not at its beginning.
+inline void skip_back(char const *&at) noexcept {
+    do --at;
+    while ((static_cast<unsigned char>(*at) & 0xC0) == 0x80);
+}
+
 /// Writes a scalar value of one to four bytes at `to` and answers the end.
 inline char *write(char *to, char32_t c) noexcept {
     auto const byte = [&](char32_t bits) { *to++ = static_cast<char>(static_cast<unsigned char>(bits)); };

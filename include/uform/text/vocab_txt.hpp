@@ -14,6 +14,7 @@
 #include "uform/file.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
+#include "uform/text/json_fields.hpp"
 #include "uform/text/tokenizer_parts.hpp"
 #include "uform/text/unicode.hpp"
 #include "uform/text/utf8.hpp"
@@ -212,7 +213,11 @@ class VocabTxt {
             if (!*read) return read->error();
         if (JsonValue const kept = config_.find("never_split"); kept.size() != 0)
             return Error::of(Status::unsupported, config_.path, ": 'never_split' is not served");
-        parts_.normalizer = {false, true, *spaced, *strip, *lowercase};
+        NormalizerStep step;
+        step.kind = NormalizerStep::Kind::bert;
+        step.bert = {false, true, *spaced, *strip, *lowercase};
+        parts_.normalizer.push_back(std::move(step));
+        parts_.pre_tokenizer.emplace_back(); // BERT's
         return {};
     }
 
@@ -225,18 +230,36 @@ class VocabTxt {
         if (auto done = add_listed(*vocabulary); !done) return done;
         if (auto done = add_special(*vocabulary); !done) return done;
         parts_.added = added_.take();
-        for (Named named : {named_[5], named_[3]}) { // [CLS] before the text, [SEP] behind it
+        std::uint32_t begin = 0, end = 0;
+        for (auto const &[named, to] : {std::pair(named_[5], &begin), std::pair(named_[3], &end)}) {
             auto const token = named_token(named);
             if (!token) return token.error();
             auto const id = vocabulary->find(token->content);
             if (!id)
                 return Error::of(Status::corrupt, path, ": the ", named.key, " '", token->content,
                                  "' is not in the vocabulary");
-            (named.key == "cls_token" ? parts_.before : parts_.after).push_back(*id);
+            *to = *id;
         }
+        using Kind = Framing::Item::Kind; // [CLS] a [SEP] b [SEP]
+        parts_.framing.single = {{Kind::special, begin, 0}, {Kind::first, 0, 0}, {Kind::special, end, 0}};
+        parts_.framing.pair = parts_.framing.single;
+        parts_.framing.pair.insert(parts_.framing.pair.end(), {{Kind::second, 0, 1}, {Kind::special, end, 1}});
         auto const unknown = named_token(named_[2]);
         if (!unknown) return unknown.error();
-        return finish_parts(parts_, *vocabulary, "##", unknown->content, 100, path);
+        auto const unknown_id = vocabulary->find(unknown->content);
+        if (!unknown_id)
+            return Error::of(Status::corrupt, path, ": the unknown token '", unknown->content,
+                             "' is not in the vocabulary");
+        WordPiece model;
+        if (!model.build(vocabulary->entries(), "##", *unknown_id, 100))
+            return Error::of(Status::unsupported, path, ": the vocabulary is too large");
+        parts_.model = WordModel(std::move(model));
+        DecoderStep decoder;
+        decoder.kind = DecoderStep::Kind::word_piece;
+        decoder.text = "##", decoder.flag = true;
+        parts_.decoder = Decoder({std::move(decoder)});
+        finish_parts(parts_, *vocabulary);
+        return {};
     }
 
   public:

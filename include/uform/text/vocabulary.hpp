@@ -22,6 +22,7 @@ inline constexpr std::uint32_t greatest_id_k = 0x7FFFFFFF;
 /// Tokens by name. The names belong to the file or document that was read, and live as long as that.
 class Vocabulary {
     std::vector<Trie::Entry> entries_; // by key
+    std::size_t size_ = 0;             // tokens as the file lists them, equal names too where they have ids each
 
   public:
     /// Takes tokens in any order; of equal names the last counts, as in the reference.
@@ -46,10 +47,22 @@ class Vocabulary {
                                      kept[i].key, "' have the same id ", kept[i].value);
             table[place] = i;
         }
+        result.size_ = kept.size();
+        return result;
+    }
+    /// Takes tokens whose ids are their places in a list; of equal names the last counts.
+    [[nodiscard]] static Result<Vocabulary> of_list(std::vector<Trie::Entry> entries) {
+        Vocabulary result;
+        result.size_ = entries.size();
+        Trie::sort(entries);
+        for (std::size_t i = 0; i != entries.size(); ++i)
+            if (i + 1 == entries.size() || entries[i].key != entries[i + 1].key) result.entries_.push_back(entries[i]);
         return result;
     }
 
     [[nodiscard]] std::vector<Trie::Entry> const &entries() const noexcept { return entries_; }
+    /// How many tokens the model has.
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::optional<std::uint32_t> find(std::string_view token) const noexcept {
         std::size_t first = 0, last = entries_.size();
         while (first != last) {
@@ -101,7 +114,7 @@ class AddedTokenList {
         } else if (auto const id = vocabulary.find(token.content)) {
             token.id = *id;
         } else {
-            std::size_t const next = vocabulary.entries().size() + new_ones_;
+            std::size_t const next = vocabulary.size() + new_ones_;
             if (next > greatest_id_k) return Error::of(Status::unsupported, file, ": too many tokens");
             token.id = static_cast<std::uint32_t>(next);
             if (auto const other = vocabulary.name_of(token.id))

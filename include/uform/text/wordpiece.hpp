@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "uform/text/id_sink.hpp"
 #include "uform/text/trie.hpp"
 
 namespace uform {
@@ -36,20 +35,23 @@ class WordPiece {
         return beginnings_.build(std::move(vocabulary)) && continuations_.build(std::move(continuations));
     }
 
-    /// Hands over the pieces of a word of so many code points.
+    /// Hands the pieces of a word of so many code points to `sink.take(id, first, last)`, with the bytes of each.
     ///
     /// Errors  false: no memory. Takes time linear in the word for a given vocabulary: each of the pieces, of which
     ///         there are at most as many as bytes, costs at most as many steps as the longest token has bytes.
-    [[nodiscard]] bool append(std::string_view word, std::size_t code_points, IdSink &ids) const noexcept {
-        if (code_points > most_code_points_) return ids.take(unknown_);
-        std::size_t const before = ids.count();
+    template <class Sink>
+    [[nodiscard]] bool append(std::string_view word, std::size_t code_points, Sink &sink) const noexcept {
+        std::size_t const size = word.size();
+        if (code_points > most_code_points_) return sink.take(unknown_, 0, size);
+        std::size_t const before = sink.count();
         Trie::Match match = beginnings_.longest(word);
-        for (;;) {
+        for (std::size_t at = 0;;) {
             if (match.size == 0) {
-                ids.truncate(before);
-                return ids.take(unknown_);
+                sink.truncate(before);
+                return sink.take(unknown_, 0, size);
             }
-            if (!ids.take(match.value)) return false;
+            if (!sink.take(match.value, at, at + match.size)) return false;
+            at += match.size;
             word.remove_prefix(match.size);
             if (word.empty()) return true;
             match = continuations_.longest(word);

@@ -1,0 +1,233 @@
+/// Reads the model of tokenizer.json: WordPiece, BPE, Unigram or WordLevel.
+#ifndef UFORM_TEXT_MODEL_JSON_HPP
+#define UFORM_TEXT_MODEL_JSON_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "uform/json.hpp"
+#include "uform/status.hpp"
+#include "uform/text/byte_characters.hpp"
+#include "uform/text/json_fields.hpp"
+#include "uform/text/pre_tokenizer.hpp"
+#include "uform/text/reference_number.hpp"
+#include "uform/text/vocabulary.hpp"
+#include "uform/text/word_model.hpp"
+
+namespace uform {
+
+/// Reads one file's model. The vocabulary's names belong to the JSON document.
+class ModelReader {
+    JsonValue model_;
+    std::string_view file_;
+    Vocabulary vocabulary_;
+    std::vector<double> scores_; // of a Unigram's pieces, by id
+    std::string_view type_;
+
+    ModelReader(JsonValue model, std::string_view file) : model_(model), file_(file) {}
+
+    template <class... Parts> [[nodiscard]] Error refuse(Status status, Parts const &...parts) const {
+        return Error::of(status, file_, ": ", parts...);
+    }
+    // Old files don't name the type; some fields tell.
+    [[nodiscard]] Result<void> read_type() {
+        if (!model_.is(JsonKind::object)) return refuse(Status::corrupt, "'model' is no object");
+        if (!model_.find("type")) {
+            if (model_.find("merges")) type_ = "BPE";
+            else if (model_.find("max_input_chars_per_word")) type_ = "WordPiece";
+            else if (model_.find("vocab").is(JsonKind::array)) type_ = "Unigram";
+        }
+        if (type_.empty()) {
+            auto const type = json_string(model_, "type", file_);
+            if (!type) return type.error();
+            type_ = *type;
+        }
+        if (type_ != "WordPiece" && type_ != "BPE" && type_ != "Unigram" && type_ != "WordLevel")
+            return refuse(Status::unsupported, "the model ", type_, " is not served");
+        return {};
+    }
+    [[nodiscard]] Result<void> read_vocabulary() {
+        JsonValue const list = model_.find("vocab");
+        bool const unigram = type_ == "Unigram";
+        if (!list.is(unigram ? JsonKind::array : JsonKind::object))
+            return refuse(Status::corrupt, "the model's 'vocab' is no ", unigram ? "array" : "object");
+        if (list.size() == 0) return refuse(Status::corrupt, "the model's 'vocab' is empty");
+        if (list.size() > greatest_id_k) return refuse(Status::unsupported, "too many tokens");
+        std::vector<Trie::Entry> entries;
+        entries.reserve(list.size());
+        if (unigram) scores_.reserve(list.size());
+        for (std::size_t i = 0; i != list.size(); ++i) {
+            if (!unigram) {
+                auto const id = json_id(list[i], list.key(i), file_);
+                if (!id) return id.error();
+                entries.push_back({list.key(i), *id});
+                continue;
+            }
+            JsonValue const pair = list[i];
+            auto const piece = pair[0].string();
+            auto const score = pair[1].number();
+            if (!pair.is(JsonKind::array) || pair.size() != 2 || !piece || !score)
+                return refuse(Status::corrupt, "the piece ", i, " of 'vocab' is no text with a score");
+            entries.push_back({*piece, static_cast<std::uint32_t>(i)});
+            scores_.push_back(reference_number(*score));
+        }
+        auto vocabulary = unigram ? Vocabulary::of_list(std::move(entries)) : Vocabulary::of(std::move(entries), file_);
+        if (!vocabulary) return std::move(vocabulary).error();
+        vocabulary_ = std::move(*vocabulary);
+        return {};
+    }
+    [[nodiscard]] Error too_large() const { return refuse(Status::unsupported, "the vocabulary is too large"); }
+
+    // The id of the unknown token, which must be there.
+    [[nodiscard]] Result<std::uint32_t> read_unknown() const {
+        auto const name = json_string(model_, "unk_token", file_);
+        if (!name) return name.error();
+        auto const id = vocabulary_.find(*name);
+        if (!id) return refuse(Status::corrupt, "the unknown token '", *name, "' is not in the vocabulary");
+        return *id;
+    }
+    [[nodiscard]] Result<WordModel> word_piece() const {
+        auto const prefix = json_string(model_, "continuing_subword_prefix", file_);
+        if (!prefix) return prefix.error();
+        auto const most = model_.find("max_input_chars_per_word").natural();
+        if (!most) return refuse(Status::corrupt, "'max_input_chars_per_word' is no number from 0 on");
+        auto const unknown = read_unknown();
+        if (!unknown) return unknown.error();
+        WordPiece model;
+        if (!model.build(vocabulary_.entries(), *prefix, *unknown, static_cast<std::size_t>(*most))) return too_large();
+        return WordModel(std::move(model));
+    }
+    [[nodiscard]] Result<WordModel> word_level() const {
+        auto const unknown = read_unknown();
+        if (!unknown) return unknown.error();
+        WordLevel model;
+        if (!model.build(vocabulary_.entries(), *unknown)) return too_large();
+        return WordModel(std::move(model));
+    }
+    [[nodiscard]] Result<WordModel> unigram() {
+        auto const fallback = json_boolean_or(model_, "byte_fallback", false, file_);
+        if (!fallback) return fallback.error();
+        if (json_absent(model_.find("unk_id")))
+            return refuse(Status::unsupported, "a Unigram model without an 'unk_id' is not served");
+        auto const unknown = json_id(model_.find("unk_id"), "unk_id", file_);
+        if (!unknown) return unknown.error();
+        if (*unknown >= scores_.size())
+            return refuse(Status::corrupt, "the 'unk_id' ", *unknown, " is none of the ", scores_.size(), " pieces");
+        Unigram model;
+        if (!model.build(vocabulary_.entries(), std::move(scores_), *unknown, *fallback)) return too_large();
+        return WordModel(std::move(model));
+    }
+
+    // A merge is two names, as an array or with a blank between them.
+    [[nodiscard]] Result<std::vector<MergeTable::Merge>> read_merges(std::size_t prefix_size) const {
+        JsonValue const list = model_.find("merges");
+        if (!list.is(JsonKind::array)) return refuse(Status::corrupt, "the model's 'merges' is no array");
+        TokenTable names;
+        if (!names.build(vocabulary_.entries())) return too_large();
+        std::vector<MergeTable::Merge> merges;
+        merges.reserve(list.size());
+        std::string made;
+        for (std::size_t i = 0; i != list.size(); ++i) {
+            std::string_view left, right;
+            if (auto const text = list[i].string()) {
+                if (text->starts_with("#version")) continue;
+                std::size_t const blank = text->find(' ');
+                if (blank == text->npos || text->find(' ', blank + 1) != text->npos)
+                    return refuse(Status::corrupt, "the merge ", i, ", '", *text, "', is not two tokens");
+                left = text->substr(0, blank), right = text->substr(blank + 1);
+            } else {
+                auto const first = list[i][0].string(), second = list[i][1].string();
+                if (!list[i].is(JsonKind::array) || list[i].size() != 2 || !first || !second)
+                    return refuse(Status::corrupt, "the merge ", i, " is not two tokens");
+                left = *first, right = *second;
+            }
+            made.assign(left);
+            if (right.size() >= prefix_size) made += right.substr(prefix_size);
+            std::uint32_t const ids[] = {names.find(left), names.find(right), names.find(made)};
+            std::string_view const tokens[] = {left, right, made};
+            for (std::size_t j = 0; j != 3; ++j)
+                if (ids[j] == TokenTable::none_k || right.size() < prefix_size)
+                    return refuse(Status::corrupt, "the merge ", i, " of '", left, "' and '", right, "' needs '",
+                                  tokens[j], "', which is not in the vocabulary");
+            merges.push_back({ids[0], ids[1], static_cast<std::uint32_t>(merges.size()), ids[2]});
+        }
+        return merges;
+    }
+    [[nodiscard]] Result<WordModel> bpe(std::vector<PreTokenizerStep> &steps) {
+        if (auto const dropout = model_.find("dropout"); !json_absent(dropout) && dropout.number() != 0.0)
+            return refuse(Status::unsupported, "a BPE model with 'dropout' is not served");
+        BpeOptions options;
+        std::pair<std::string_view, bool BpeOptions::*> const flags[] = {{"fuse_unk", &BpeOptions::fuse_unknown},
+                                                                         {"byte_fallback", &BpeOptions::byte_fallback},
+                                                                         {"ignore_merges", &BpeOptions::ignore_merges}};
+        for (auto const &[key, flag] : flags) {
+            auto const value = json_boolean_or(model_, key, false, file_);
+            if (!value) return value.error();
+            options.*flag = *value;
+        }
+        std::pair<std::string_view, std::string BpeOptions::*> const texts[] = {
+            {"continuing_subword_prefix", &BpeOptions::prefix}, {"end_of_word_suffix", &BpeOptions::suffix}};
+        for (auto const &[key, text] : texts) {
+            auto const value = json_string_or_empty(model_, key, file_);
+            if (!value) return value.error();
+            options.*text = *value;
+        }
+        auto const unknown = json_string_or_empty(model_, "unk_token", file_);
+        if (!unknown) return unknown.error();
+        auto const merges = read_merges(options.prefix.size());
+        if (!merges) return merges.error();
+        auto const unknown_id = vocabulary_.find(*unknown);
+        if (unknown_id && !json_absent(model_.find("unk_token"))) options.unknown = *unknown_id;
+
+        // Where each byte became a character last, the model takes the bytes instead.
+        std::deque<std::string> bytes;
+        std::vector<Trie::Entry> tokens = vocabulary_.entries();
+        if (!steps.empty() && steps.back().kind == PreTokenizerStep::Kind::byte_level && options.prefix.empty() &&
+            options.suffix.empty() && !options.byte_fallback) {
+            options.bytes = true;
+            steps.pop_back();
+            tokens.clear();
+            for (Trie::Entry const &entry : vocabulary_.entries()) {
+                std::string &token = bytes.emplace_back();
+                if (append_bytes_of(entry.key, token)) tokens.push_back({token, entry.value});
+                else bytes.pop_back(); // no text becomes it
+            }
+        }
+        Bpe model;
+        if (!model.build(tokens, *merges, std::move(options))) return too_large();
+        if (!unknown->empty() && !unknown_id && !model.knows_all_bytes())
+            return refuse(Status::corrupt, "the unknown token '", *unknown, "' is not in the vocabulary");
+        return WordModel(std::move(model));
+    }
+
+  public:
+    struct Read {
+        WordModel model;
+        Vocabulary vocabulary;
+    };
+    /// Reads a model. `steps` are the pre-tokeniser's, whose last may become part of the model.
+    ///
+    /// Errors  `corrupt` or `unsupported`, naming the file and what is wrong.
+    [[nodiscard]] static Result<Read> read(JsonValue model, std::vector<PreTokenizerStep> &steps,
+                                           std::string_view file) {
+        ModelReader reader(model, file);
+        if (auto done = reader.read_type(); !done) return done.error();
+        if (auto done = reader.read_vocabulary(); !done) return done.error();
+        auto made = reader.type_ == "WordPiece"   ? reader.word_piece()
+                    : reader.type_ == "BPE"       ? reader.bpe(steps)
+                    : reader.type_ == "WordLevel" ? reader.word_level()
+                                                  : reader.unigram();
+        if (!made) return std::move(made).error();
+        return Read{std::move(*made), std::move(reader.vocabulary_)};
+    }
+};
+
+} // namespace uform
+
+#endif // UFORM_TEXT_MODEL_JSON_HPP

@@ -1,0 +1,90 @@
+/// The texts of tokens by id.
+#ifndef UFORM_TEXT_TOKEN_NAMES_HPP
+#define UFORM_TEXT_TOKEN_NAMES_HPP
+
+#include <algorithm> // std::sort, std::lower_bound
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "uform/text/added_tokens.hpp"
+#include "uform/text/trie.hpp"
+
+namespace uform {
+
+/// Read-only once built. Memory: the texts and 16 bytes a token. Threads: any may read at the same time.
+class TokenNames {
+    struct Name {
+        std::uint32_t id, size;
+        std::size_t first;
+    };
+    std::string bytes_;
+    std::vector<Name> names_; // by id
+    std::vector<std::uint32_t> special_;
+
+  public:
+    TokenNames() = default;
+    /// Of equal ids the added token's name counts.
+    TokenNames(std::vector<Trie::Entry> const &entries, std::vector<AddedToken> const &added) {
+        std::size_t bytes = 0;
+        for (Trie::Entry const &entry : entries) bytes += entry.key.size();
+        bytes_.reserve(bytes);
+        names_.reserve(entries.size() + added.size());
+        auto const add = [&](std::uint32_t id, std::string_view name) {
+            names_.push_back({id, static_cast<std::uint32_t>(name.size()), bytes_.size()});
+            bytes_ += name;
+        };
+        for (AddedToken const &token : added) {
+            add(token.id, token.content);
+            if (token.special) special_.push_back(token.id);
+        }
+        for (Trie::Entry const &entry : entries) add(entry.value, entry.key);
+        // Ids are mostly 0, 1, 2 and so on, and then each has its place.
+        std::size_t const count = entries.size() + added.size();
+        std::vector<Name> sorted(count);
+        std::vector<bool> taken(count);
+        bool dense = true;
+        for (Name const &name : names_) {
+            if (name.id >= count) dense = false;
+            else if (!taken[name.id]) taken[name.id] = true, sorted[name.id] = name;
+        }
+        if (dense) {
+            std::size_t kept = 0;
+            for (std::size_t i = 0; i != count; ++i)
+                if (taken[i]) sorted[kept++] = sorted[i];
+            sorted.resize(kept);
+            names_ = std::move(sorted);
+        } else {
+            std::stable_sort(names_.begin(), names_.end(), [](Name const &a, Name const &b) { return a.id < b.id; });
+        }
+        std::sort(special_.begin(), special_.end());
+    }
+    /// The text of a token, or nothing where no token has the id.
+    [[nodiscard]] std::optional<std::string_view> find(std::uint32_t id) const noexcept {
+        auto at = names_.begin();
+        if (id < names_.size() && names_[id].id == id) at += id;
+        else
+            at = std::lower_bound(at, names_.end(), id,
+                                  [](Name const &name, std::uint32_t key) { return name.id < key; });
+        if (at == names_.end() || at->id != id) return std::nullopt;
+        return std::string_view(bytes_).substr(at->first, at->size);
+    }
+    /// Gives a token that is there another text.
+    void respell(std::uint32_t id, std::string_view text) {
+        auto const at = std::lower_bound(names_.begin(), names_.end(), id,
+                                         [](Name const &name, std::uint32_t key) { return name.id < key; });
+        if (at == names_.end() || at->id != id) return;
+        at->first = bytes_.size(), at->size = static_cast<std::uint32_t>(text.size());
+        bytes_ += text;
+    }
+    [[nodiscard]] bool is_special(std::uint32_t id) const noexcept {
+        return std::binary_search(special_.begin(), special_.end(), id);
+    }
+};
+
+} // namespace uform
+
+#endif // UFORM_TEXT_TOKEN_NAMES_HPP
