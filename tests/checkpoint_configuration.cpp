@@ -157,7 +157,8 @@ TEST_CASE("a config.json that isn't served, or can't be, is refused by key and v
             {"{", corrupt, {"byte 1"}},
             {"[]", corrupt, {"array", "object"}},
             {"{}", unsupported, {"model_type", "missing", "\"bert\""}},
-            bad("\"bert\"", "\"xlm-roberta\"", unsupported, {"model_type", "\"xlm-roberta\"", "\"bert\""}),
+            bad("\"bert\"", "\"t5\"", unsupported, {"model_type", "\"t5\"", "\"bert\"", "\"modernbert\""}),
+            bad("\"bert\"", "\"xlm-roberta\"", unsupported, {"architectures", "BertModel", "XLMRobertaModel"}),
             bad("\"bert\"", "7", unsupported, {"model_type", "7"}),
             bad("\"BertModel\"", "\"JinaBertModel\"", unsupported, {"architectures", "JinaBertModel", "BertModel"}),
             bad("\"BertModel\"", "\"BertModel\",\"XForCausalLM\"", unsupported, {"architectures", "XForCausalLM"}),
@@ -282,10 +283,17 @@ TEST_CASE("modules are known in every spelling that the reference imports") {
     for (std::string const base :
          {"models.", "models.Normalize.", "base.modules.", "base.modules.normalize.", "sentence_transformer.modules."})
         CHECK(uform::module_kind("sentence_transformers." + base + "Normalize") == uform::ModuleKind::normalize);
+    for (std::string const base :
+         {"models.", "models.Dense.", "base.modules.", "base.modules.dense.", "sentence_transformer.modules."})
+        CHECK(uform::module_kind("sentence_transformers." + base + "Dense") == uform::ModuleKind::dense);
+    for (std::string const base :
+         {"models.", "models.LayerNorm.", "sentence_transformer.modules.", "sentence_transformer.modules.layer_norm."})
+        CHECK(uform::module_kind("sentence_transformers." + base + "LayerNorm") == uform::ModuleKind::layer_norm);
     for (std::string const type :
          {"", "Pooling", "sentence_transformers.Pooling", "models.Pooling", "sentence_transformers.models.pooling",
           "sentence_transformers.base.modules.Pooling", "sentence_transformers.models.Transformer.Pooling",
-          "my_models.Pooling", "sentence_transformers.models.Pooling2", "sentence_transformers.models.Dense"})
+          "my_models.Pooling", "sentence_transformers.models.Pooling2", "sentence_transformers.models.Dropout",
+          "sentence_transformers.base.modules.LayerNorm", "pylate.models.Dense.Dense"})
         CHECK_FALSE(uform::module_kind(type));
 }
 
@@ -324,7 +332,8 @@ TEST_CASE("chains of modules that aren't served are refused by name") {
         for (auto const &one : modules) text += (text.size() > 1 ? "," : "") + one;
         return text + "]";
     };
-    auto const dense = module("2", "2_Dense", "models.Dense"), norm = module("2", "2_LayerNorm", "models.LayerNorm");
+    auto const lstm = module("2", "2_LSTM", "models.LSTM"), dropout = module("2", "", "models.Dropout"),
+               dense = module("1", "2_Dense", "models.Dense");
     refuse_each(
         "modules.json",
         {
@@ -332,8 +341,12 @@ TEST_CASE("chains of modules that aren't served are refused by name") {
             {"[]", unsupported, {"0 modules"}},
             {"[3]", corrupt, {"module 0", "3"}},
             {chain({transformer}), unsupported, {"1 modules", "Pooling"}},
-            {chain({transformer, pooling, dense}), unsupported, {"module 2", "sentence_transformers.models.Dense"}},
-            {chain({transformer, pooling, norm}), unsupported, {"module 2", "LayerNorm"}},
+            {chain({transformer, pooling, lstm}), unsupported, {"module 2", "sentence_transformers.models.LSTM"}},
+            {chain({transformer, pooling, dropout}), unsupported, {"module 2", "Dropout"}},
+            {chain({transformer, dense}), unsupported, {"module 1", "models.Dense", "order"}},
+            {chain({transformer, dense, module("2", "", "models.Pooling")}),
+             unsupported,
+             {"module 1", "models.Dense", "order"}},
             {chain({pooling, transformer}), unsupported, {"module 0", "models.Pooling", "order"}},
             {chain({transformer, normalize, pooling}), unsupported, {"module 1", "models.Normalize", "order"}},
             {chain({transformer, pooling, module("9", "p", "models.Pooling")}),
@@ -342,9 +355,6 @@ TEST_CASE("chains of modules that aren't served are refused by name") {
             {chain({transformer, module("9", "", "models.Transformer")}),
              unsupported,
              {"module 1", "models.Transformer", "order"}},
-            {chain({transformer, pooling, normalize, module("9", "", "models.Normalize")}),
-             unsupported,
-             {"module 3", "order"}},
             {chain({module("0", "", "sparse_encoder.models.MLMTransformer"), pooling}),
              unsupported,
              {"MLMTransformer"}},

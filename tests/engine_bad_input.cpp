@@ -94,8 +94,12 @@ TEST_CASE("bad input: folders that can't be loaded") {
             }
     }
     SECTION("an unknown architecture") {
-        folder.replace("config.json", "\"model_type\": \"bert\"", "\"model_type\": \"roberta\"");
-        check_refused(folder.path(), Status::unsupported, {"config.json", "roberta", "bert"});
+        folder.replace("config.json", "\"model_type\": \"bert\"", "\"model_type\": \"electra\"");
+        check_refused(folder.path(), Status::unsupported, {"config.json", "electra", "bert"});
+    }
+    SECTION("a tensor that isn't there, or a head that doesn't divide: the file is named") {
+        folder.change_weights([](WrittenTensors &tensors) { tensors.erase("embeddings.word_embeddings.weight"); });
+        check_refused(folder.path(), Status::corrupt, {folder.path(), "embeddings.word_embeddings.weight"});
     }
     SECTION("an unknown activation") {
         folder.replace("config.json", "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"snake\"");

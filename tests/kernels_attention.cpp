@@ -2,6 +2,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <vector>
 
 #include "catch.hpp"
@@ -17,9 +19,17 @@ using uform::test::same_bits;
 
 namespace {
 
+/// What is added to the scores of a head for a distance, and how far a query sees.
+struct Sight {
+    std::function<float(std::size_t head, std::ptrdiff_t distance)> bias = [](std::size_t, std::ptrdiff_t) {
+        return 0.0f;
+    };
+    std::size_t window = SIZE_MAX;
+};
+
 /// context [tokens, heads, head_size] of packed rows [tokens, 3, heads, head_size], a head at a time in doubles.
 std::vector<double> exact_attention(std::vector<float> const &rows, std::size_t tokens, std::size_t heads,
-                                    std::size_t size, std::size_t query_step) {
+                                    std::size_t size, std::size_t query_step, Sight const &sight = {}) {
     std::size_t const hidden = heads * size, stride = 3 * hidden;
     std::vector<double> context(tokens * hidden), weights(tokens);
     for (std::size_t head = 0; head < heads; ++head)
@@ -30,6 +40,9 @@ std::vector<double> exact_attention(std::vector<float> const &rows, std::size_t 
                 for (std::size_t d = 0; d < size; ++d)
                     weights[j] += static_cast<double>(rows[i * stride + head * size + d]) *
                                   static_cast<double>(rows[j * stride + hidden + head * size + d]);
+                auto const distance = static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(i);
+                weights[j] += static_cast<double>(sight.bias(head, distance));
+                if (static_cast<std::size_t>(std::abs(distance)) > sight.window) weights[j] = -HUGE_VAL;
                 largest = std::fmax(largest, weights[j]);
             }
             for (double &weight : weights) sum += weight = std::exp(weight - largest);
@@ -79,7 +92,59 @@ void check(Kernels const &kernels, std::size_t tokens, std::size_t heads, std::s
     CHECK(rows.intact());
 }
 
+/// Attention with a bias by distance, a window or both, its queries in place.
+void check_sight(Kernels const &kernels, std::size_t tokens, Sight const &sight, bool biased) {
+    INFO("tokens " << tokens << ", window " << sight.window << ", biased " << biased);
+    std::size_t const heads = 3, size = 24, hidden = heads * size, stride = 3 * hidden;
+    auto const values = random_floats(tokens * stride, 1, static_cast<std::uint32_t>(tokens));
+    std::size_t const reach = AttentionRows::reach(tokens), row = tokens + reach;
+    Guarded table(heads * row); // of distances from 1 - tokens to reach
+    for (std::size_t head = 0; head < heads; ++head)
+        for (std::size_t at = 0; at < row; ++at)
+            table[head * row + at] =
+                sight.bias(head, static_cast<std::ptrdiff_t>(at) - static_cast<std::ptrdiff_t>(tokens - 1));
+    Guarded rows(values), scratch(AttentionScratch(kernels, tokens, size).floats());
+    attend(kernels,
+           {.tokens = tokens,
+            .heads = heads,
+            .head_size = size,
+            .queries = rows.data(),
+            .keys = rows.data() + hidden,
+            .values = rows.data() + 2 * hidden,
+            .stride = stride,
+            .context = rows.data(),
+            .context_stride = stride,
+            .distance_bias = biased ? table.data() + tokens - 1 : nullptr,
+            .distance_stride = row,
+            .window = sight.window},
+           scratch.data());
+    auto const exact = exact_attention(values, tokens, heads, size, 1, sight);
+    double worst = 0;
+    for (std::size_t i = 0; i < tokens; ++i)
+        for (std::size_t d = 0; d < hidden; ++d)
+            keep_worst(worst, std::fabs(exact[i * hidden + d] - static_cast<double>(rows[i * stride + d])));
+    CHECK(worst < 4e-6);
+    CHECK(rows.intact());
+    CHECK(scratch.intact());
+}
+
 } // namespace
+
+TEST_CASE("attention adds a bias by distance and looks no further than its window", "[kernels][attention]") {
+    auto const bias = [](std::size_t head, std::ptrdiff_t distance) { // not the same to both sides
+        return 0.02f * static_cast<float>(head + 1) * static_cast<float>(distance % 13) -
+               0.01f * static_cast<float>(std::abs(distance));
+    };
+    for_each_set([&](Kernels const &kernels) {
+        for (std::size_t tokens : {1u, 2u, 7u, 13u, 31u, 32u, 33u, 64u, 65u, 130u, 257u}) {
+            check_sight(kernels, tokens, {.bias = bias}, true);
+            for (std::size_t window : {0u, 1u, 2u, 7u, 8u, 15u, 16u, 31u, 32u, 33u, 64u, 100u, 256u, 257u}) {
+                check_sight(kernels, tokens, {.window = window}, false);
+                if (window % 8 == 0) check_sight(kernels, tokens, {.bias = bias, .window = window}, true);
+            }
+        }
+    });
+}
 
 TEST_CASE("attention equals double precision at every length", "[kernels][attention]") {
     for_each_set([](Kernels const &kernels) {

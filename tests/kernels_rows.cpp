@@ -64,6 +64,55 @@ TEST_CASE("layer norm equals double precision for any number of columns", "[kern
     });
 }
 
+TEST_CASE("rotation turns each pair of a head's columns", "[kernels][rotate]") {
+    for_each_set([](Kernels const &kernels) {
+        for (std::size_t half : {1u, 3u, 8u, 12u, 16u, 17u, 20u, 32u, 48u, 64u}) {
+            INFO("half " << half);
+            std::size_t const count = 3;
+            auto const values = random_floats(count * 2 * half, 2, 9);
+            std::vector<float> cos(half), sin(half);
+            for (std::size_t i = 0; i < half; ++i) {
+                cos[i] = static_cast<float>(std::cos(0.37 * static_cast<double>(i + 1)));
+                sin[i] = static_cast<float>(std::sin(0.37 * static_cast<double>(i + 1)));
+            }
+            Guarded heads(values, 1), cosines(cos, 3), sines(sin, 2);
+            kernels.rotate(heads.data(), count, half, cosines.data(), sines.data());
+            double worst = 0;
+            for (std::size_t head = 0; head < count; ++head)
+                for (std::size_t i = 0; i < half; ++i) {
+                    auto const x = static_cast<double>(values[head * 2 * half + i]),
+                               y = static_cast<double>(values[head * 2 * half + half + i]);
+                    auto const c = static_cast<double>(cos[i]), s = static_cast<double>(sin[i]);
+                    keep_worst(worst, std::fabs(static_cast<double>(heads[head * 2 * half + i]) - (x * c - y * s)));
+                    keep_worst(worst,
+                               std::fabs(static_cast<double>(heads[head * 2 * half + half + i]) - (y * c + x * s)));
+                }
+            CHECK(worst < 5e-7);
+            CHECK(heads.intact());
+            for (std::size_t head = 0; head < count; ++head) { // a head alone and elsewhere: the same bits
+                Guarded one(std::vector<float>(values.begin() + static_cast<std::ptrdiff_t>(head * 2 * half),
+                                               values.begin() + static_cast<std::ptrdiff_t>((head + 1) * 2 * half)),
+                            head + 2);
+                kernels.rotate(one.data(), 1, half, cosines.data(), sines.data());
+                CHECK(same_bits(one.data(), heads.data() + head * 2 * half, 2 * half));
+            }
+        }
+    });
+}
+
+TEST_CASE("gates multiply element by element", "[kernels][gate]") {
+    for_each_set([](Kernels const &kernels) {
+        for (std::size_t count = 1; count < 70; ++count) {
+            auto const values = random_floats(count, 3, 1), gates = random_floats(count, 2, 2);
+            Guarded left(values, 1), right(gates, 2);
+            kernels.gate(left.data(), right.data(), count);
+            for (std::size_t i = 0; i < count; ++i) CHECK(left[i] == values[i] * gates[i]);
+            CHECK(left.intact());
+            CHECK(same_bits(right.data(), gates.data(), count));
+        }
+    });
+}
+
 TEST_CASE("pooling answers what its definition says", "[kernels][pooling]") {
     float const states[] = {1, 0, 3, 4, 5, 2}; // three tokens of two columns
     auto const pooled = [&](Pooling way, std::size_t tokens = 3) {
@@ -78,6 +127,23 @@ TEST_CASE("pooling answers what its definition says", "[kernels][pooling]") {
           std::vector{static_cast<float>(9 / std::sqrt(3.0)), static_cast<float>(6 / std::sqrt(3.0))});
     CHECK(pooled(Pooling::weighted_mean) == std::vector{static_cast<float>(22.0 / 6), static_cast<float>(14.0 / 6)});
     CHECK(pooled(Pooling::last) == std::vector{5.0f, 2.0f});
+
+    auto const after = [&](Pooling way, std::size_t skipped) {
+        std::vector<float> vector(2, -1.0f);
+        pool(way, states, 3, 2, vector.data(), skipped);
+        return vector;
+    };
+    CHECK(after(Pooling::cls, 1) == std::vector{3.0f, 4.0f});
+    CHECK(after(Pooling::max, 2) == std::vector{5.0f, 2.0f});
+    CHECK(after(Pooling::mean, 1) == std::vector{4.0f, 3.0f});
+    CHECK(after(Pooling::mean_sqrt_length, 1) ==
+          std::vector{static_cast<float>(8 / std::sqrt(2.0)), static_cast<float>(6 / std::sqrt(2.0))});
+    CHECK(after(Pooling::weighted_mean, 1) == std::vector{21.0f / 5, 14.0f / 5}); // weights 2 and 3
+    CHECK(after(Pooling::last, 2) == std::vector{5.0f, 2.0f});
+    CHECK(after(Pooling::cls, 3) == std::vector{1.0f, 0.0f}); // as the reference has it
+    for (Pooling const way :
+         {Pooling::max, Pooling::mean, Pooling::mean_sqrt_length, Pooling::weighted_mean, Pooling::last})
+        CHECK(after(way, 4) == std::vector{0.0f, 0.0f});
     for (Pooling way :
          {Pooling::cls, Pooling::max, Pooling::mean, Pooling::mean_sqrt_length, Pooling::weighted_mean, Pooling::last})
         CHECK(pooled(way, 0) == std::vector{0.0f, 0.0f});

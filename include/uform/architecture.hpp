@@ -6,6 +6,16 @@
 
 namespace uform {
 
+/// The arithmetic of an encoder: families that differ in names and numbers alone share one.
+enum class Architecture : std::uint8_t {
+    bert,       ///< word, segment and position tables; a norm after each of attention and feed-forward
+    distilbert, ///< BERT without segments
+    roberta,    ///< BERT whose positions start after the padding id; CamemBERT and XLM-RoBERTa too
+    mpnet,      ///< RoBERTa without segments, with a bias on scores by the distance of two tokens
+    modernbert, ///< rotary positions, norms before, gates, layers that see a window only
+    nomic_bert, ///< BERT with rotary positions and gates, without biases
+};
+
 /// What a feed-forward layer applies to each element between its two products.
 enum class HiddenActivation : std::uint8_t {
     gelu,      ///< x · Φ(x), by the error function
@@ -23,6 +33,20 @@ enum class Pooling : std::uint8_t {
     mean_sqrt_length, ///< the sum over the square root of the number of tokens
     weighted_mean,    ///< the mean with weights 1, 2, 3 …
     last,             ///< the last token's state
+};
+
+/// What a Dense module of sentence-transformers applies to its sums.
+enum class DenseActivation : std::uint8_t {
+    identity,
+    tanh,
+    relu,       ///< max(x, 0)
+    gelu,       ///< x · Φ(x), by the error function
+    sigmoid,    ///< 1 / (1 + e^−x)
+    silu,       ///< x / (1 + e^−x)
+    leaky_relu, ///< x, or x / 100 below 0
+    elu,        ///< x, or e^x − 1 below 0
+    softplus,   ///< ln(1 + e^x)
+    mish,       ///< x · tanh(softplus(x))
 };
 
 } // namespace uform

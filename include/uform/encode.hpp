@@ -17,8 +17,9 @@
 #include "uform/buffer.hpp"
 #include "uform/checkpoint/configuration.hpp"
 #include "uform/encoded.hpp"
-#include "uform/encoder/bert.hpp"
 #include "uform/encoder/chunks.hpp"
+#include "uform/encoder/encoder.hpp"
+#include "uform/encoder/module_chain.hpp"
 #include "uform/executor.hpp"
 #include "uform/kernels/finite.hpp"
 #include "uform/kernels/pooling.hpp"
@@ -46,11 +47,10 @@ struct Workspace final : KeptState {
 struct EncodingParts {
     FolderConfiguration configuration;
     Tokenizer tokenizer;
-    BertEncoder encoder;
+    Encoder encoder;
+    ModuleChain modules; ///< after the pooling
 
-    [[nodiscard]] std::size_t dimensions() const noexcept {
-        return configuration.encoder.hidden_size * configuration.pooling.modes.size();
-    }
+    [[nodiscard]] std::size_t dimensions() const noexcept { return configuration.dimensions(); }
 };
 
 /// One call of `text_encode`, step by step.
@@ -62,9 +62,10 @@ class EncodeCall {
     std::string_view prompt_; // the model's: to put before every text
     Workspace *workspace_ = nullptr;
     bool normalizes_ = false;
-    std::size_t activation_bytes_ = 0, states_at_ = 0; // of one thread
-    float *states_ = nullptr, *embeddings_ = nullptr;  // [tokens, hidden], [texts, dimensions]; null: not asked for
-    std::atomic<std::size_t> not_finite_{SIZE_MAX};    // the first text whose results aren't numbers
+    std::size_t activation_bytes_ = 0, states_at_ = 0, vectors_at_ = 0; // of one thread
+    std::size_t skipped_tokens_ = 0;                  // of each text, which the pooling leaves out: the prompt's
+    float *states_ = nullptr, *embeddings_ = nullptr; // [tokens, hidden], [texts, dimensions]; null: not asked for
+    std::atomic<std::size_t> not_finite_{SIZE_MAX};   // the first text whose results aren't numbers
     std::atomic<bool> cancelled_{false};
 
     [[nodiscard]] bool asked(Outputs one) const noexcept { return contains(outputs_, one); }
@@ -80,9 +81,13 @@ class EncodeCall {
 
     [[nodiscard]] Result<void> check_arguments(Scalar scalar) const noexcept;
     [[nodiscard]] Result<std::string_view> find_prompt() const noexcept;
+    [[nodiscard]] Result<void> count_prompt() noexcept;
     [[nodiscard]] Result<void> tokenize() noexcept;
     [[nodiscard]] Result<void> plan(Team &team) noexcept;
     void compute(Chunk const &chunk, std::size_t worker) noexcept;
+    void embed(Chunk const &chunk, std::span<std::uint32_t const> offsets, float const *states,
+               float *scratch) noexcept;
+    void tell_not_finite(std::size_t text) noexcept;
 
   public:
     EncodeCall(EncodingParts const &model, TapeView texts, Outputs outputs, EncodeOptions const &options) noexcept
@@ -129,17 +134,34 @@ inline Result<std::string_view> EncodeCall::find_prompt() const noexcept {
                                                                : std::string_view();
     if (name.empty()) return std::string_view();
     for (auto const &[known, text] : folder.prompts) {
-        if (known != name) continue;
-        if (!text.empty() && !folder.pooling.include_prompt)
-            return Error::of(Status::unsupported, "prompt ", name,
-                             ": the folder leaves prompts out of the pooling, which isn't served in this version");
-        return std::string_view(text);
+        if (known == name) return std::string_view(text);
     }
     return Error::of(Status::invalid_argument, "options.prompt: the model has no prompt named ", name);
 }
 
+/// Counts the tokens of the prompt alone, but for the special one at its end, as sentence-transformers does: a text's
+/// own first token may have grown together with the prompt's last, and is then counted or not as it falls.
+inline Result<void> EncodeCall::count_prompt() noexcept {
+    if (prompt_.empty() || model_.configuration.pooling.include_prompt) return {};
+    Workspace &work = *workspace_;
+    std::size_t const longest = model_.configuration.max_sequence_length;
+    std::uint32_t ends[2] = {};
+    std::size_t count = 0;
+    for (std::string_view const text : {std::string_view(), prompt_}) {
+        work.ids.clear();
+        auto const cut = model_.tokenizer.encode_into(text, longest, work.ids, work.tokenizer);
+        if (!cut) return cut.error();
+        count = work.ids.size();
+        ends[text.empty() ? 0 : 1] = count ? work.ids.back() : UINT32_MAX;
+    }
+    bool const ends_special = count && model_.tokenizer.special_tokens_count() && ends[0] == ends[1];
+    skipped_tokens_ = count - (ends_special ? 1 : 0);
+    return {};
+}
+
 inline Result<void> EncodeCall::tokenize() noexcept {
     Workspace &work = *workspace_;
+    if (auto counted = count_prompt(); !counted) return counted;
     work.ids.clear(), work.offsets.clear(), work.truncated.clear();
     if (!work.offsets.push_back(0)) return no_memory();
     std::size_t const longest = model_.configuration.max_sequence_length;
@@ -179,7 +201,8 @@ inline Result<void> EncodeCall::plan(Team &team) noexcept {
     std::size_t tokens = chunk_tokens_k + longest;
     for (Chunk const &chunk : work.chunks) tokens = chunk.tokens > tokens ? chunk.tokens : tokens;
     states_at_ = rounded(model_.encoder.workspace_bytes(tokens, longest));
-    activation_bytes_ = states_at_ + rounded(tokens * model_.configuration.encoder.hidden_size * sizeof(float));
+    vectors_at_ = states_at_ + rounded(tokens * model_.configuration.encoder.hidden_size * sizeof(float));
+    activation_bytes_ = vectors_at_ + rounded(model_.modules.scratch_floats() * sizeof(float));
     work.activations.clear(); // nothing to keep, so growth copies nothing
     if (activation_bytes_ > SIZE_MAX / team.threads() || !work.activations.resize(activation_bytes_ * team.threads()))
         return Error::of(Status::out_of_memory, "no memory for the workspaces of ", team.threads(), " threads, ",
@@ -187,31 +210,52 @@ inline Result<void> EncodeCall::plan(Team &team) noexcept {
     return {};
 }
 
+inline void EncodeCall::tell_not_finite(std::size_t text) noexcept {
+    for (std::size_t first = not_finite_.load(std::memory_order_relaxed);
+         text < first && !not_finite_.compare_exchange_weak(first, text, std::memory_order_relaxed);) {
+    }
+}
+
+inline void EncodeCall::embed(Chunk const &chunk, std::span<std::uint32_t const> offsets, float const *states,
+                              float *scratch) noexcept {
+    std::size_t const hidden = model_.configuration.encoder.hidden_size, dimensions = model_.dimensions();
+    std::size_t const pooled_columns = model_.configuration.pooled_columns();
+    bool const has_modules = !model_.modules.empty();
+    for (std::size_t first = 0; first < chunk.texts; first += ModuleChain::most_texts_k) {
+        std::size_t const left = chunk.texts - first;
+        std::size_t const texts = left < ModuleChain::most_texts_k ? left : ModuleChain::most_texts_k;
+        float *const embeddings = embeddings_ + (chunk.first_text + first) * dimensions;
+        float *const pooled = has_modules ? scratch : embeddings;
+        for (std::size_t i = 0; i != texts; ++i) {
+            std::size_t const text = first + i, tokens = offsets[text + 1] - offsets[text];
+            float *const vector = pooled + i * pooled_columns;
+            pool(model_.configuration.pooling.modes, states + std::size_t{offsets[text] - offsets[0]} * hidden, tokens,
+                 hidden, vector, skipped_tokens_);
+            if (!all_finite(vector, pooled_columns)) tell_not_finite(chunk.first_text + text);
+        }
+        if (has_modules) model_.modules.apply(scratch, texts, embeddings);
+        for (std::size_t i = 0; i != texts; ++i) {
+            if (has_modules && !all_finite(embeddings + i * dimensions, dimensions))
+                tell_not_finite(chunk.first_text + first + i);
+            if (normalizes_) normalize(embeddings + i * dimensions, dimensions);
+        }
+    }
+}
+
 inline void EncodeCall::compute(Chunk const &chunk, std::size_t worker) noexcept {
     if (is_cancelled()) return cancelled_.store(true, std::memory_order_relaxed);
     Workspace const &work = *workspace_;
-    std::size_t const hidden = model_.configuration.encoder.hidden_size, dimensions = model_.dimensions();
+    std::size_t const hidden = model_.configuration.encoder.hidden_size;
     auto *const memory = const_cast<std::byte *>(work.activations.data()) + worker * activation_bytes_;
     auto const offsets = work.offsets.span().subspan(chunk.first_text, std::size_t{chunk.texts} + 1);
     float *const states = states_ ? states_ + offsets[0] * hidden : reinterpret_cast<float *>(memory + states_at_);
     model_.encoder.forward(work.ids.span(), offsets, states, {memory, states_at_});
-
-    for (std::size_t text = 0; text != chunk.texts; ++text) {
-        std::size_t const tokens = offsets[text + 1] - offsets[text];
-        float const *const rows = states + std::size_t{offsets[text] - offsets[0]} * hidden;
-        bool numbers = !states_ || all_finite(rows, tokens * hidden);
-        if (embeddings_) {
-            float *const embedding = embeddings_ + (chunk.first_text + text) * dimensions;
-            pool(model_.configuration.pooling.modes, rows, tokens, hidden, embedding);
-            numbers = numbers && all_finite(embedding, dimensions);
-            if (normalizes_) normalize(embedding, dimensions);
-        }
-        if (numbers) continue;
-        std::size_t const bad = chunk.first_text + text;
-        for (std::size_t first = not_finite_.load(std::memory_order_relaxed);
-             bad < first && !not_finite_.compare_exchange_weak(first, bad, std::memory_order_relaxed);) {
-        }
-    }
+    if (states_)
+        for (std::size_t text = 0; text != chunk.texts; ++text)
+            if (!all_finite(states + std::size_t{offsets[text] - offsets[0]} * hidden,
+                            std::size_t{offsets[text + 1] - offsets[text]} * hidden))
+                tell_not_finite(chunk.first_text + text);
+    if (embeddings_) embed(chunk, offsets, states, reinterpret_cast<float *>(memory + vectors_at_));
 }
 
 inline Result<void> EncodeCall::check(Draft<Ram> const &draft, Scalar scalar) noexcept {

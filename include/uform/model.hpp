@@ -24,7 +24,8 @@
 #include "uform/deferred_encode.hpp"
 #include "uform/encode.hpp"
 #include "uform/encoded.hpp"
-#include "uform/encoder/bert.hpp"
+#include "uform/encoder/encoder.hpp"
+#include "uform/encoder/module_chain.hpp"
 #include "uform/executor.hpp"
 #include "uform/options.hpp"
 #include "uform/outputs.hpp"
@@ -196,28 +197,14 @@ class Model {
         auto checkpoint = Checkpoint::open(place);
         if (!checkpoint) return std::move(checkpoint).error();
 
-        auto const number = [](std::size_t count) { // what is too large is refused by the encoder
-            return static_cast<std::uint32_t>(count < UINT32_MAX ? count : UINT32_MAX);
-        };
-        BertShape const shape = {.layers = number(asked.layers),
-                                 .hidden = number(asked.hidden_size),
-                                 .heads = number(asked.heads),
-                                 .intermediate = number(asked.intermediate_size),
-                                 .vocabulary = number(asked.vocabulary_size),
-                                 .positions = number(asked.positions),
-                                 .segments = number(asked.token_types),
-                                 .layer_norm_epsilon = asked.layer_norm_epsilon,
-                                 .activation = asked.activation};
-        auto encoder = BertEncoder::load(shape, *checkpoint, set);
-        if (!encoder) {
-            bool const names_it = encoder.error().message().starts_with(place);
-            return names_it ? encoder.error()
-                            : Error::of(encoder.error().status(), place, ": ", encoder.error().message());
-        }
+        auto encoder = Encoder::load(asked, configuration->max_sequence_length, *checkpoint, set, place);
+        if (!encoder) return std::move(encoder).error();
+        auto modules = ModuleChain::load(configuration->vector_modules, configuration->pooled_columns(), set);
+        if (!modules) return std::move(modules).error();
         checkpoint->drop_pages(); // all were read once; of the tables only rows in use come back
         return Model(std::make_shared<ModelState const>(
             *std::move(checkpoint),
-            EncodingParts{*std::move(configuration), *std::move(tokenizer), *std::move(encoder)}));
+            EncodingParts{*std::move(configuration), *std::move(tokenizer), *std::move(encoder), *std::move(modules)}));
     }
 
   public:
@@ -251,6 +238,8 @@ class Model {
     [[nodiscard]] std::size_t max_sequence_length() const noexcept { return configuration().max_sequence_length; }
     /// The outputs that calls may ask for.
     [[nodiscard]] Outputs outputs() const noexcept { return Outputs::embeddings | Outputs::states; }
+    /// How two of the model's embeddings are meant to be compared.
+    [[nodiscard]] Similarity similarity() const noexcept { return configuration().similarity; }
     /// Whether embeddings are of unit length as the model was published.
     [[nodiscard]] bool normalizes() const noexcept { return configuration().normalize; }
     /// Names of a classifier's labels; none for an encoder.

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "uform/checkpoint/encoder_configuration.hpp"
+#include "uform/checkpoint/encoder_families.hpp"
 #include "uform/checkpoint/fields.hpp"
 #include "uform/checkpoint/modules.hpp"
 #include "uform/checkpoint/pooling_configuration.hpp"
 #include "uform/checkpoint/sentence_configuration.hpp"
+#include "uform/checkpoint/vector_modules.hpp"
 #include "uform/file.hpp"
 #include "uform/status.hpp"
 
@@ -24,40 +26,56 @@ struct FolderConfiguration {
     std::string transformer_folder; ///< where the weights and the tokenizer are: the folder, or one inside it
     EncoderConfiguration encoder;
     PoolingConfiguration pooling;
-    bool normalize = false;              ///< vectors are divided by their length
-    std::size_t max_sequence_length = 0; ///< in tokens, special ones included; at most the position table's rows
-    bool lowercase_first = false;        ///< texts are lower-cased before the tokenizer's own steps
+    std::vector<VectorModule> vector_modules; ///< what follows the pooling, but for a Normalize at the end
+    bool normalize = false;                   ///< vectors are divided by their length, at the end
+    std::size_t max_sequence_length = 0;      ///< in tokens, special ones included; at most the position table's rows
+    bool lowercase_first = false;             ///< texts are lower-cased before the tokenizer's own steps
     Prompts prompts = SentenceConfiguration{}.prompts;
     std::optional<std::string> default_prompt_name; ///< put before a text for which no prompt was asked
     Similarity similarity = Similarity::cosine;
     std::vector<std::string> warnings; ///< what was read otherwise than a reader of the files may think
+
+    /// Columns of the pooled vectors.
+    [[nodiscard]] std::size_t pooled_columns() const noexcept { return encoder.hidden_size * pooling.modes.size(); }
+    /// Columns of the embeddings.
+    [[nodiscard]] std::size_t dimensions() const noexcept {
+        return vector_modules.empty() ? pooled_columns() : vector_modules.back().columns;
+    }
 };
 
-/// Checks that a normalising module works on the vector of the text. Other keys are left alone, as in the reference.
-/// Errors  `io`, `corrupt`, `unsupported`.
-[[nodiscard]] inline Result<void> check_normalize(std::string path) {
-    if (!file_exists(path)) return {};
-    auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
-    Fields fields = file->fields();
-    for (std::string_view const key : {"module_input_name", "module_output_name"})
-        if (!fields.is_absent(key) && fields.text(key, {}) != "sentence_embedding")
-            fields.refuse(Status::unsupported, key, " is ", shown(fields.find(key)),
-                          "; \"sentence_embedding\" is served");
-    if (fields.error()) return *fields.error();
-    return {};
-}
+/// Tokens that a text may have where no position table ends, and sentence-transformers asks for more than the model was
+/// made for.
+inline constexpr std::size_t most_rotary_tokens_k = 131'072;
 
-/// The longest input: what sentence-transformers was told, else the tokenizer's length; at most the position table's.
+/// The longest input: what sentence-transformers was told, else the tokenizer's length; at most what the position table
+/// serves. Rotary positions have no table: they go on past what the model was made for, if that is asked.
 inline void settle_length(FolderConfiguration &folder, std::optional<std::size_t> asked,
                           std::optional<std::size_t> tokenizer) {
-    std::size_t const positions = folder.encoder.positions;
-    std::size_t const wanted = asked ? *asked : tokenizer ? *tokenizer : positions;
-    folder.max_sequence_length = wanted < positions ? wanted : positions;
-    if (asked && *asked > positions)
+    std::size_t const served = folder.encoder.longest_text();
+    std::size_t const most = !asked || !folder.encoder.is_rotary() ? served
+                             : served < most_rotary_tokens_k       ? most_rotary_tokens_k
+                                                                   : served;
+    std::size_t const wanted = asked ? *asked : tokenizer ? *tokenizer : served;
+    folder.max_sequence_length = wanted < most ? wanted : most;
+    if (asked && *asked > most)
         folder.warnings.push_back(folder.transformer_folder + ": max_seq_length is " + std::to_string(*asked) +
-                                  ", but the position table has " + std::to_string(positions) +
-                                  " rows: texts are cut to those");
+                                  ", but positions end at " + std::to_string(most) + " tokens: texts are cut to those");
+}
+
+/// Reads the modules that follow the pooling, each with what it is given and answers.
+///
+/// Errors  `io`, `corrupt`, `unsupported`.
+[[nodiscard]] inline Result<void> read_vector_modules(std::string const &folder, std::vector<ModulePath> const &paths,
+                                                      FolderConfiguration &configuration) {
+    for (ModulePath const &one : paths) {
+        auto read = read_vector_module(one.kind, join_path(folder, one.path), configuration.dimensions());
+        if (!read) return std::move(read).error();
+        configuration.vector_modules.push_back(*std::move(read));
+    }
+    auto &modules = configuration.vector_modules;
+    while (!modules.empty() && modules.back().kind == ModuleKind::normalize)
+        configuration.normalize = true, modules.pop_back();
+    return {};
 }
 
 /// Reads a folder as sentence-transformers or transformers publish it.
@@ -103,11 +121,8 @@ inline void settle_length(FolderConfiguration &folder, std::optional<std::size_t
                                                   configuration.encoder.hidden_size);
         if (!pooling) return std::move(pooling).error();
         configuration.pooling = *std::move(pooling);
-        if (modules->normalize) {
-            configuration.normalize = true;
-            auto checked = check_normalize(join_path(join_path(folder, *modules->normalize), "config.json"));
-            if (!checked) return std::move(checked).error();
-        }
+        auto after = read_vector_modules(folder, modules->after, configuration);
+        if (!after) return std::move(after).error();
     } else {
         configuration.warnings.push_back(folder +
                                          ": no modules.json: vectors are the mean of the states, not normalised");

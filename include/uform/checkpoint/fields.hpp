@@ -46,6 +46,7 @@ class Fields {
     Fields(std::string_view path UFORM_LIFETIMEBOUND, JsonValue object, std::string_view place = {}) noexcept
         : path_(path), place_(place), object_(object) {}
 
+    [[nodiscard]] std::string_view path() const noexcept { return path_; }
     [[nodiscard]] JsonValue object() const noexcept { return object_; }
     [[nodiscard]] JsonValue find(std::string_view key) const noexcept { return object_.find(key); }
     /// Whether a key isn't there, or is `null`.
@@ -56,6 +57,10 @@ class Fields {
 
     /// The first thing that was wrong, if any was.
     [[nodiscard]] std::optional<Error> const &error() const noexcept UFORM_LIFETIMEBOUND { return error_; }
+    /// Keeps the error of an object inside this one, unless there is one already.
+    void adopt(Error const &error) noexcept {
+        if (!error_) error_.emplace(error);
+    }
     /// Keeps an error about a key, unless there is one already.
     template <class... Parts> void refuse(Status status, std::string_view key, Parts const &...parts) noexcept {
         if (!error_) error_.emplace(Error::of(status, path_, ": ", place_, key, parts...));

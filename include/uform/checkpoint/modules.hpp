@@ -16,13 +16,19 @@
 
 namespace uform {
 
-/// The modules that are served.
-enum class ModuleKind : std::uint8_t { transformer, pooling, normalize };
+/// The modules that are served. Those from `normalize` on turn the vector of a text into another.
+enum class ModuleKind : std::uint8_t { transformer, pooling, normalize, dense, layer_norm };
+
+/// A module and where it keeps its files.
+struct ModulePath {
+    ModuleKind kind;
+    std::string path;
+};
 
 /// Where the modules of a served chain keep their files, as paths inside the folder; "" is the folder itself.
 struct ModulePaths {
     std::string transformer, pooling;
-    std::optional<std::string> normalize; ///< nothing if vectors aren't normalised
+    std::vector<ModulePath> after; ///< what follows the pooling, in order
 };
 
 /// The module of a Python class, in the spelling of sentence-transformers 1 to 4, or of 5 and 6.
@@ -49,6 +55,16 @@ struct ModulePaths {
         {base, "", "Normalize", ModuleKind::normalize},
         {base, "normalize.", "Normalize", ModuleKind::normalize},
         {own, "", "Normalize", ModuleKind::normalize},
+        {own, "normalize.", "Normalize", ModuleKind::normalize},
+        {old, "", "Dense", ModuleKind::dense},
+        {old, "Dense.", "Dense", ModuleKind::dense},
+        {base, "", "Dense", ModuleKind::dense},
+        {base, "dense.", "Dense", ModuleKind::dense},
+        {own, "", "Dense", ModuleKind::dense},
+        {old, "", "LayerNorm", ModuleKind::layer_norm},
+        {old, "LayerNorm.", "LayerNorm", ModuleKind::layer_norm},
+        {own, "", "LayerNorm", ModuleKind::layer_norm},
+        {own, "layer_norm.", "LayerNorm", ModuleKind::layer_norm},
     };
     constexpr std::string_view library = "sentence_transformers.";
     if (!type.starts_with(library)) return {};
@@ -73,7 +89,7 @@ struct ModulePaths {
     return true;
 }
 
-/// Reads a `modules.json`: a transformer, then one pooling, then perhaps a normalisation, in the order of the list.
+/// Reads a `modules.json`: a transformer, then one pooling, then any of the others, in the order of the list.
 ///
 /// Errors  `io`; `corrupt` for what isn't a list of modules, and for paths that leave the folder; `unsupported` for
 ///         another module or order. Each names the file, and the module's place and type.
@@ -86,7 +102,6 @@ struct ModulePaths {
         return Error::of(Status::corrupt, file->path, ": its value is ", shown(list), ", not an array of modules");
 
     ModulePaths paths;
-    std::size_t stage = 0; // how many of the chain's modules were seen
     std::vector<std::string_view> names;
     for (std::size_t i = 0; i != list.size(); ++i) {
         std::string const place = "module " + std::to_string(i) + ": ";
@@ -107,17 +122,16 @@ struct ModulePaths {
         auto const kind = module_kind(type);
         if (!kind)
             fields.refuse(Status::unsupported, "type", " \"", type,
-                          "\" isn't served; Transformer, Pooling and Normalize are");
-        else if (stage > 2 || static_cast<std::size_t>(*kind) != stage)
+                          "\" isn't served; Transformer, Pooling, Normalize, Dense and LayerNorm are");
+        else if ((*kind == ModuleKind::transformer) != (i == 0) || (*kind == ModuleKind::pooling) != (i == 1))
             fields.refuse(Status::unsupported, "type", " \"", type,
-                          "\" stands where it isn't served: the order is Transformer, Pooling, Normalize, each once");
+                          "\" stands where it isn't served: the order is Transformer, Pooling, and then the others");
         if (fields.error()) return *fields.error();
         if (*kind == ModuleKind::transformer) paths.transformer = path;
         else if (*kind == ModuleKind::pooling) paths.pooling = path;
-        else paths.normalize = std::string(path);
-        ++stage;
+        else paths.after.push_back({*kind, std::string(path)});
     }
-    if (stage < 2)
+    if (list.size() < 2)
         return Error::of(Status::unsupported, file->path, ": ", list.size(),
                          " modules; a Transformer and a Pooling are the least that is served");
     return paths;

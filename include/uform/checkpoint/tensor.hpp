@@ -2,9 +2,11 @@
 #ifndef UFORM_CHECKPOINT_TENSOR_HPP
 #define UFORM_CHECKPOINT_TENSOR_HPP
 
+#include <algorithm> // std::equal
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -81,9 +83,11 @@ struct TensorView {
         return product;
     }
     /// Whether the shape is exactly these extents.
+    [[nodiscard]] bool has_shape(std::initializer_list<std::size_t> extents) const noexcept {
+        return std::equal(shape.begin(), shape.end(), extents.begin(), extents.end());
+    }
     template <class... Extents> [[nodiscard]] bool has_shape(Extents... extents) const noexcept {
-        std::size_t at = 0;
-        return shape.size() == sizeof...(extents) && (... && (shape[at++] == static_cast<std::size_t>(extents)));
+        return has_shape({static_cast<std::size_t>(extents)...});
     }
 };
 

@@ -1,10 +1,12 @@
-/// The BERT encoder: from token ids to the states of its last layer.
+/// The BERT encoder and those built like it: from token ids to the states of the last layer.
 #ifndef UFORM_ENCODER_BERT_HPP
 #define UFORM_ENCODER_BERT_HPP
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "uform/config.hpp"
@@ -18,7 +20,8 @@
 
 namespace uform {
 
-/// A BERT encoder with its weights packed for one instruction set. Move-only.
+/// An encoder with a norm after each of attention and feed-forward, its weights packed for one instruction set: BERT,
+/// and what differs from it in names, in how positions come in, or in gates. Move-only.
 ///
 /// Memory  that of its `BertWeights`; the checkpoint's mapping must outlive it. `forward` allocates nothing.
 /// Threads `forward` may be called from any threads at once, each with a workspace of its own.
@@ -53,9 +56,10 @@ class BertEncoder {
     /// Memory  reads all tensors, the embeddings too: after it the mapping's pages may be dropped.
     template <WeightSource Source>
     [[nodiscard]] static Result<BertEncoder> load(BertShape const &shape, Source const &source,
-                                                  InstructionSet set = best_instruction_set()) noexcept {
+                                                  InstructionSet set = best_instruction_set(),
+                                                  std::string_view place = "the checkpoint") noexcept {
         Kernels const &kernels = kernels_for(set);
-        auto weights = BertWeights::load(shape, kernels, source);
+        auto weights = BertWeights::load(shape, kernels, source, place);
         if (!weights) return std::move(weights).error();
         return BertEncoder(shape, kernels, *std::move(weights));
     }
@@ -88,7 +92,7 @@ inline BertEncoder::WorkspaceLayout BertEncoder::layout(std::size_t tokens, std:
     parts.query_key_value = 0;
     parts.mixed = rounded(tokens * 3 * hidden);
     parts.intermediate = parts.mixed + rounded(rows * hidden);
-    parts.attention = parts.intermediate + rounded(rows * shape_.intermediate);
+    parts.attention = parts.intermediate + rounded(rows * shape_.intermediate * (shape_.gated ? 2 : 1));
     parts.end = parts.attention + rounded(AttentionScratch(*kernels_, longest_text, shape_.head_size()).floats());
     return parts;
 }
@@ -96,14 +100,25 @@ inline BertEncoder::WorkspaceLayout BertEncoder::layout(std::size_t tokens, std:
 inline void BertEncoder::embed(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets,
                                std::span<std::uint8_t const> segments, float *states) const noexcept {
     std::size_t const hidden = shape_.hidden;
-    for (std::size_t text = 0; text + 1 < offsets.size(); ++text)
+    for (std::size_t text = 0; text + 1 < offsets.size(); ++text) {
+        std::size_t row = shape_.first_position; // of the position table
         for (std::size_t token = offsets[text]; token < offsets[text + 1]; ++token) {
             float const *const word = weights_.words + std::size_t{ids[token]} * hidden;
-            float const *const segment = weights_.segments + (segments.empty() ? 0 : segments[token]) * hidden;
-            float const *const position = weights_.positions + (token - offsets[text] + shape_.first_position) * hidden;
             float *const state = states + (token - offsets[0]) * hidden;
-            for (std::size_t i = 0; i < hidden; ++i) state[i] = word[i] + segment[i] + position[i];
+            float const *added[2] = {}; // in the order in which the reference adds them
+            std::size_t count = 0;
+            if (weights_.segments)
+                added[count++] = weights_.segments + (segments.empty() ? 0 : segments[token]) * hidden;
+            if (weights_.positions)
+                added[count++] = weights_.positions +
+                                 (ids[token] == shape_.unplaced_id ? shape_.first_position - 1 : row++) * hidden;
+            if (count == 2)
+                for (std::size_t i = 0; i < hidden; ++i) state[i] = word[i] + added[0][i] + added[1][i];
+            else if (count == 1)
+                for (std::size_t i = 0; i < hidden; ++i) state[i] = word[i] + added[0][i];
+            else std::memcpy(state, word, hidden * sizeof(float));
         }
+    }
     kernels_->layer_norm(states, offsets.back() - offsets.front(), hidden, weights_.embedding_norm.gain,
                          weights_.embedding_norm.bias, static_cast<float>(shape_.layer_norm_epsilon), states);
 }
@@ -112,7 +127,7 @@ inline void BertEncoder::feed_forward(BertLayer const &layer, std::size_t rows, 
                                       float *intermediate) const noexcept {
     std::size_t const hidden = shape_.hidden, wide = shape_.intermediate;
     bool const gelu = shape_.activation == HiddenActivation::gelu;
-    apply_linear(*kernels_, layer.up,
+    apply_linear(*kernels_, shape_.gated ? layer.gate : layer.up,
                  {.rows = rows,
                   .input = states,
                   .input_stride = hidden,
@@ -120,6 +135,12 @@ inline void BertEncoder::feed_forward(BertLayer const &layer, std::size_t rows, 
                   .output_stride = wide,
                   .gelu = gelu});
     if (!gelu) activate(shape_.activation, intermediate, rows * wide);
+    if (shape_.gated) {
+        float *const up = intermediate + rows * wide;
+        apply_linear(*kernels_, layer.up,
+                     {.rows = rows, .input = states, .input_stride = hidden, .output = up, .output_stride = wide});
+        kernels_->gate(intermediate, up, rows * wide);
+    }
     apply_linear(*kernels_, layer.down,
                  {.rows = rows,
                   .input = intermediate,
@@ -154,8 +175,10 @@ inline void BertEncoder::forward(std::span<std::uint32_t const> ids, std::span<s
                       .output_stride = stride});
         for (std::size_t text = 0; text + 1 < offsets.size(); ++text) {
             float *const rows = query_key_value + (offsets[text] - offsets[0]) * stride;
+            std::size_t const length = offsets[text + 1] - offsets[text];
+            if (weights_.rotary.cos) weights_.rotary.turn(*kernels_, rows, stride, length, 2 * shape_.heads);
             attend(*kernels_,
-                   {.tokens = offsets[text + 1] - offsets[text],
+                   {.tokens = length,
                     .heads = shape_.heads,
                     .head_size = shape_.head_size(),
                     .queries = rows,
@@ -163,7 +186,9 @@ inline void BertEncoder::forward(std::span<std::uint32_t const> ids, std::span<s
                     .values = rows + 2 * hidden,
                     .stride = stride,
                     .context = rows,
-                    .context_stride = stride}, // the context takes the place of its queries
+                    .context_stride = stride, // the context takes the place of its queries
+                    .distance_bias = weights_.distance_bias.zero,
+                    .distance_stride = weights_.distance_bias.stride},
                    attention);
         }
         for (std::size_t block = 0; block < blocks; ++block) {

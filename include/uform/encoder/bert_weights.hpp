@@ -1,47 +1,30 @@
-/// The weights of a BERT encoder: found in a checkpoint, checked, and packed for an instruction set.
+/// The weights of an encoder that is built like BERT: found in a checkpoint, checked, packed for an instruction set.
 #ifndef UFORM_ENCODER_BERT_WEIGHTS_HPP
 #define UFORM_ENCODER_BERT_WEIGHTS_HPP
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "uform/buffer.hpp"
+#include "uform/encoder/bert_shape.hpp"
+#include "uform/encoder/distance_bias.hpp"
+#include "uform/encoder/rotary.hpp"
 #include "uform/encoder/weight_block.hpp"
+#include "uform/encoder/weight_packer.hpp"
 #include "uform/encoder/weights.hpp"
-#include "uform/kernels/activation.hpp"
 #include "uform/kernels/linear.hpp"
 #include "uform/kernels/table.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
 
-/// The numbers of a BERT checkpoint's configuration, and what its positions start at.
-struct BertShape {
-    std::uint32_t layers = 0, hidden = 0, heads = 0, intermediate = 0;
-    std::uint32_t vocabulary = 0, positions = 0, segments = 0; ///< rows of the three embedding tables
-    std::uint32_t first_position = 0; ///< row of a text's first token; padding id + 1 in RoBERTa
-    double layer_norm_epsilon = 1e-12;
-    HiddenActivation activation = HiddenActivation::gelu;
-
-    [[nodiscard]] std::uint32_t head_size() const noexcept { return hidden / heads; }
-    /// Tokens of the longest text that the position table serves.
-    [[nodiscard]] std::uint32_t longest_text() const noexcept { return positions - first_position; }
-};
-
-/// What a layer norm multiplies by and adds, [hidden] each.
-struct LayerNormWeights {
-    float const *gain = nullptr, *bias = nullptr;
-};
-
 /// One layer's weights. Queries, keys and values are one linear layer of 3 · hidden outputs, in this order, and the
 /// queries' part carries the factor 1 / √head_size.
 struct BertLayer {
-    PackedLinear query_key_value, projection, up, down;
+    PackedLinear query_key_value, projection, gate, up, down;
     LayerNormWeights after_attention, after_feed_forward;
 };
 
@@ -54,190 +37,100 @@ struct BertWeights {
     float const *words = nullptr, *positions = nullptr, *segments = nullptr; ///< tables of rows of [hidden]
     LayerNormWeights embedding_norm;
     Buffer<BertLayer> layers;
+    DistanceBias distance_bias;
+    RotaryTable rotary;
 
-    /// Finds, checks and packs the weights. Names may have the prefix `bert.`; layer norms may be spelt `weight` and
-    /// `bias` or `gamma` and `beta`; what else the checkpoint holds is not looked at.
+    /// Finds, checks and packs the weights. Names may have the family's prefix; layer norms may be spelt `weight` and
+    /// `bias` or `gamma` and `beta`; what else the checkpoint holds is not looked at. `place` is what messages name
+    /// where no file can be named.
     ///
     /// Errors  `corrupt` for a shape that can't be, a missing tensor, one of another shape, or one that holds NaN or
     ///         infinity; `unsupported` for an element type that isn't f32, f16 or bf16; `out_of_memory`.
     template <WeightSource Source>
-    [[nodiscard]] static Result<BertWeights> load(BertShape const &shape, Kernels const &kernels,
-                                                  Source const &source) noexcept {
-        if (auto checked = check(shape); !checked) return std::move(checked).error();
-        auto tensors = find_tensors(shape, source);
-        if (!tensors) return std::move(tensors).error();
-        BertWeights weights;
-        if (auto packed = weights.pack(shape, kernels, *tensors); !packed) return std::move(packed).error();
-        return weights;
-    }
+    [[nodiscard]] static Result<BertWeights> load(BertShape const &shape, Kernels const &kernels, Source const &source,
+                                                  std::string_view place) noexcept;
 
   private:
-    /// The tensors of one linear layer, and of one layer norm, before they are packed.
-    struct LinearTensors {
-        FoundTensor weight, bias;
-    };
-    struct LayerNormTensors {
-        FoundTensor gain, bias;
-    };
-    struct LayerTensors {
-        LinearTensors query, key, value, projection, up, down;
-        LayerNormTensors after_attention, after_feed_forward;
-    };
-    struct Tensors {
-        FoundTensor words, positions, segments;
-        LayerNormTensors embeddings;
-        Buffer<LayerTensors> layers;
-    };
     WeightBlock block_;
 
-    [[nodiscard]] static Result<void> check(BertShape const &shape) noexcept;
-    template <WeightSource Source>
-    [[nodiscard]] static Result<Tensors> find_tensors(BertShape const &shape, Source const &source) noexcept;
-    [[nodiscard]] Result<void> pack(BertShape const &shape, Kernels const &kernels, Tensors const &tensors) noexcept;
+    [[nodiscard]] static Result<void> check(BertShape const &shape, std::string_view place) noexcept;
+    template <WeightSource Source> void list(BertShape const &shape, WeightPacker<Source> &packer) noexcept;
 };
 
-inline Result<void> BertWeights::check(BertShape const &shape) noexcept {
+inline Result<void> BertWeights::check(BertShape const &shape, std::string_view place) noexcept {
     constexpr std::uint32_t most = 1u << 24; // keeps every product below within 64 bits
     for (auto const &[number, name] :
          {std::pair{shape.layers, "layers"}, std::pair{shape.hidden, "hidden columns"}, std::pair{shape.heads, "heads"},
           std::pair{shape.intermediate, "intermediate columns"}, std::pair{shape.vocabulary, "vocabulary entries"},
-          std::pair{shape.positions, "positions"}, std::pair{shape.segments, "segments"}})
+          std::pair{shape.positions, "positions"}, std::pair{shape.segments + 1, "segments"}})
         if (number == 0 || number > most)
-            return Error::of(Status::corrupt, "the configuration asks for ", number, " ", name);
-    if (shape.hidden % shape.heads)
-        return Error::of(Status::corrupt, "the configuration asks for ", shape.hidden,
-                         " hidden columns, which are no multiple of ", shape.heads, " heads");
+            return Error::of(Status::corrupt, place, ": the configuration asks for ", number, " ", name);
+    if (shape.hidden % shape.heads || (shape.rotary_base != 0 && shape.head_size() % 2))
+        return Error::of(Status::corrupt, place, ": the configuration asks for ", shape.hidden,
+                         " hidden columns, which are no multiple of ", shape.heads,
+                         shape.hidden % shape.heads ? " heads" : " heads of pairs");
     if (shape.first_position >= shape.positions)
-        return Error::of(Status::corrupt, "the configuration's first position ", shape.first_position, " is past its ",
-                         shape.positions, " positions");
+        return Error::of(Status::corrupt, place, ": the configuration's first position ", shape.first_position,
+                         " is past its ", shape.positions, " positions");
     return {};
 }
 
-template <WeightSource Source>
-Result<BertWeights::Tensors> BertWeights::find_tensors(BertShape const &shape, Source const &source) noexcept {
-    Weights<Source> const weights(source, {"", "bert."}, "embeddings.word_embeddings.weight");
-    std::size_t const hidden = shape.hidden, intermediate = shape.intermediate;
-    Result<void> outcome;
-    auto const find = [&](FoundTensor &found, std::initializer_list<std::size_t> wanted, std::string_view name,
-                          std::string_view older = {}) {
-        if (!outcome) return; // the first error is the one to tell
-        auto result = weights.find(wanted, name, older);
-        if (result) found = *result;
-        else outcome = std::move(result).error();
-    };
-    auto const find_linear = [&](LinearTensors &found, std::size_t inputs, std::size_t outputs,
-                                 TensorName const &name) {
-        find(found.weight, {outputs, inputs}, TensorName(name.text(), ".weight").text());
-        find(found.bias, {outputs}, TensorName(name.text(), ".bias").text());
-    };
-    auto const find_norm = [&](LayerNormTensors &found, TensorName const &name) {
-        find(found.gain, {hidden}, TensorName(name.text(), ".weight").text(), TensorName(name.text(), ".gamma").text());
-        find(found.bias, {hidden}, TensorName(name.text(), ".bias").text(), TensorName(name.text(), ".beta").text());
-    };
+template <WeightSource Source> void BertWeights::list(BertShape const &shape, WeightPacker<Source> &packer) noexcept {
+    BertNames const &names = *shape.names;
+    std::uint32_t const hidden = shape.hidden, wide = shape.intermediate;
+    bool const attention_bias = shape.attention_bias, feed_forward_bias = shape.feed_forward_bias;
+    float const query_scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size()));
 
-    Tensors tensors;
-    find(tensors.words, {shape.vocabulary, hidden}, "embeddings.word_embeddings.weight");
-    find(tensors.positions, {shape.positions, hidden}, "embeddings.position_embeddings.weight");
-    find(tensors.segments, {shape.segments, hidden}, "embeddings.token_type_embeddings.weight");
-    find_norm(tensors.embeddings, TensorName("embeddings.LayerNorm"));
-    for (std::uint32_t i = 0; outcome && i < shape.layers; ++i) {
-        TensorName const name("encoder.layer.", i);
-        auto const part = [&](std::string_view rest) { return TensorName(name.text(), rest); };
-        LayerTensors layer;
-        find_linear(layer.query, hidden, hidden, part(".attention.self.query"));
-        find_linear(layer.key, hidden, hidden, part(".attention.self.key"));
-        find_linear(layer.value, hidden, hidden, part(".attention.self.value"));
-        find_linear(layer.projection, hidden, hidden, part(".attention.output.dense"));
-        find_norm(layer.after_attention, part(".attention.output.LayerNorm"));
-        find_linear(layer.up, hidden, intermediate, part(".intermediate.dense"));
-        find_linear(layer.down, intermediate, hidden, part(".output.dense"));
-        find_norm(layer.after_feed_forward, part(".output.LayerNorm"));
-        if (outcome && !tensors.layers.push_back(layer))
-            outcome = Error::fixed(Status::out_of_memory, "no memory for the layers");
+    packer.table(words, shape.vocabulary, hidden, TensorName(names.words, ".weight"));
+    if (shape.rotary_base == 0)
+        packer.table(positions, shape.positions, hidden, TensorName(names.positions, ".weight"));
+    if (shape.segments) packer.table(segments, shape.segments, hidden, TensorName(names.segments, ".weight"));
+    packer.norm(embedding_norm, hidden, TensorName(names.embedding_norm));
+    packer.layers(layers, shape.layers, [&](BertLayer &layer, std::uint32_t number) noexcept {
+        auto const part = [&](std::string_view name) { return TensorName(names.layer, number, name); };
+        if (names.query_key_value.empty())
+            packer.linear(
+                layer.query_key_value, hidden,
+                {{part(names.query), hidden, query_scale}, {part(names.key), hidden}, {part(names.value), hidden}},
+                attention_bias);
+        else
+            packer.linear(layer.query_key_value, hidden,
+                          {{part(names.query_key_value), hidden, query_scale, 0, 3 * hidden},
+                           {part(names.query_key_value), 2 * hidden, 1, hidden, 3 * hidden}},
+                          attention_bias);
+        packer.linear(layer.projection, hidden, {{part(names.projection), hidden}}, attention_bias);
+        packer.norm(layer.after_attention, hidden, part(names.after_attention));
+        if (shape.gated) packer.linear(layer.gate, hidden, {{part(names.gate), wide}}, feed_forward_bias);
+        packer.linear(layer.up, hidden, {{part(names.up), wide}}, feed_forward_bias);
+        packer.linear(layer.down, wide, {{part(names.down), hidden}}, feed_forward_bias);
+        packer.norm(layer.after_feed_forward, hidden, part(names.after_feed_forward));
+    });
+    if (shape.distance_buckets) {
+        float const *buckets = nullptr;
+        packer.matrix(buckets, shape.distance_buckets, shape.heads, TensorName(names.distance_bias, ".weight"));
+        float *const room = packer.room(DistanceBias::floats(shape.longest_text(), shape.heads));
+        if (room) distance_bias = DistanceBias::fill(room, shape.longest_text(), shape.heads, buckets);
     }
-    if (!outcome) return std::move(outcome).error();
-    return tensors;
+    if (shape.rotary_base != 0) {
+        std::size_t const half = shape.head_size() / 2;
+        float *const room = packer.room(RotaryTable::floats(shape.longest, half));
+        if (room) rotary = RotaryTable::fill(room, shape.longest, half, shape.rotary_base);
+    }
 }
 
-inline Result<void> BertWeights::pack(BertShape const &shape, Kernels const &kernels, Tensors const &tensors) noexcept {
-    std::uint32_t const hidden = shape.hidden, intermediate = shape.intermediate;
-    BertLayer const unplaced = {.query_key_value = describe_linear(kernels, hidden, 3 * hidden),
-                                .projection = describe_linear(kernels, hidden, hidden),
-                                .up = describe_linear(kernels, hidden, intermediate),
-                                .down = describe_linear(kernels, intermediate, hidden),
-                                .after_attention = {},
-                                .after_feed_forward = {}};
-    auto const rounded = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
-    std::size_t const vector_bytes = rounded(hidden * sizeof(float));
-    std::size_t bytes =
-        2 * vector_bytes + shape.layers * (unplaced.query_key_value.bytes() + unplaced.projection.bytes() +
-                                           unplaced.up.bytes() + unplaced.down.bytes() + 4 * vector_bytes);
-    for (FoundTensor const *table : {&tensors.words, &tensors.positions, &tensors.segments})
-        if (!is_float_array(*table->tensor)) bytes += rounded(table->tensor->elements() * sizeof(float));
-    Buffer<float> row, bias;
-    std::size_t const widest = hidden < intermediate ? intermediate : hidden;
-    if (!block_.allocate(bytes) || !layers.reserve(shape.layers) || !row.resize(widest) || !bias.resize(widest))
-        return Error::of(Status::out_of_memory, "no memory for ", bytes, " bytes of packed weights");
-
-    Result<void> outcome;
-    std::byte *free = block_.data();
-    auto const take = [&](std::size_t taken) { return std::exchange(free, free + rounded(taken)); };
-    auto const read = [&](FoundTensor const &found, std::size_t first, std::size_t count, float *into) {
-        float const *floats = outcome ? read_floats(*found.tensor, first, count, into) : nullptr;
-        if (outcome && !floats) outcome = not_finite(found);
-        return floats;
-    };
-    auto const pack_vector = [&](FoundTensor const &found) {
-        auto *vector = reinterpret_cast<float *>(take(hidden * sizeof(float)));
-        float const *floats = read(found, 0, hidden, vector);
-        if (floats && floats != vector) std::memcpy(vector, floats, hidden * sizeof(float));
-        return vector;
-    };
-    auto const pack_norm = [&](LayerNormTensors const &found) -> LayerNormWeights {
-        float const *const gain = pack_vector(found.gain), *const shift = pack_vector(found.bias);
-        return {gain, shift};
-    };
-    auto const pack_outputs = [&](PackedLinear const &packed, std::size_t first, LinearTensors const &found,
-                                  float scale) {
-        std::size_t const outputs = found.bias.tensor->shape[0], inputs = packed.inputs;
-        float const *const shift = read(found.bias, 0, outputs, bias.data());
-        for (std::size_t output = 0; outcome && output < outputs; ++output)
-            if (float const *weights = read(found.weight, output * inputs, inputs, row.data()))
-                pack_output(packed, first + output, weights, shift[output], scale);
-    };
-    auto const place = [&](PackedLinear packed) {
-        place_linear(packed, take(packed.bytes()));
-        return packed;
-    };
-    auto const pack_table = [&](FoundTensor const &found) {
-        std::size_t const rows = found.tensor->shape[0];
-        bool const mapped = is_float_array(*found.tensor);
-        auto *const own = mapped ? nullptr : reinterpret_cast<float *>(take(rows * hidden * sizeof(float)));
-        for (std::size_t i = 0; outcome && i < rows; ++i)
-            read(found, i * hidden, hidden, mapped ? nullptr : own + i * hidden);
-        return mapped ? reinterpret_cast<float const *>(found.tensor->data) : own;
-    };
-
-    float const query_scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size()));
-    embedding_norm = pack_norm(tensors.embeddings);
-    for (std::size_t i = 0; outcome && i < shape.layers; ++i) {
-        LayerTensors const &found = tensors.layers[i];
-        BertLayer layer = unplaced;
-        layer.query_key_value = place(layer.query_key_value);
-        pack_outputs(layer.query_key_value, 0, found.query, query_scale);
-        pack_outputs(layer.query_key_value, hidden, found.key, 1);
-        pack_outputs(layer.query_key_value, 2 * std::size_t{hidden}, found.value, 1);
-        pack_outputs(layer.projection = place(layer.projection), 0, found.projection, 1);
-        layer.after_attention = pack_norm(found.after_attention);
-        pack_outputs(layer.up = place(layer.up), 0, found.up, 1);
-        pack_outputs(layer.down = place(layer.down), 0, found.down, 1);
-        layer.after_feed_forward = pack_norm(found.after_feed_forward);
-        (void)layers.push_back(layer); // there is room
-    }
-    words = pack_table(tensors.words);
-    positions = pack_table(tensors.positions);
-    segments = pack_table(tensors.segments);
-    return outcome;
+template <WeightSource Source>
+Result<BertWeights> BertWeights::load(BertShape const &shape, Kernels const &kernels, Source const &source,
+                                      std::string_view place) noexcept {
+    if (auto checked = check(shape, place); !checked) return std::move(checked).error();
+    Weights<Source> const tensors(source, {"", shape.names->prefix}, TensorName(shape.names->words, ".weight").text(),
+                                  place);
+    BertWeights weights;
+    auto block = WeightPacker<Source>(tensors, kernels).pack([&](WeightPacker<Source> &packer) noexcept {
+        weights.list(shape, packer);
+    });
+    if (!block) return std::move(block).error();
+    weights.block_ = *std::move(block);
+    return weights;
 }
 
 } // namespace uform

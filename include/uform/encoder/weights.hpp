@@ -52,7 +52,7 @@ struct FoundTensor {
 template <WeightSource Source> class Weights {
     Source const &source_;
     std::string_view prefix_;
-    std::string_view file_; // that the embeddings stand in: where a missing tensor was looked for
+    std::string_view file_; // that the probe stands in, else the place: where a missing tensor was looked for
 
     [[nodiscard]] static Error wrong_shape(FoundTensor const &found,
                                            std::initializer_list<std::size_t> wanted) noexcept {
@@ -70,15 +70,24 @@ template <WeightSource Source> class Weights {
     }
 
   public:
-    /// Picks the first prefix under which `probe` is found, else the first of all.
-    Weights(Source const &source, std::initializer_list<std::string_view> prefixes, std::string_view probe) noexcept
-        : source_(source), prefix_(*prefixes.begin()) {
+    /// Picks the first prefix under which `probe` is found, else the first of all. `place` is what messages name where
+    /// no file has the probe.
+    Weights(Source const &source, std::initializer_list<std::string_view> prefixes, std::string_view probe,
+            std::string_view place) noexcept
+        : source_(source), prefix_(*prefixes.begin()), file_(place) {
         for (std::string_view const prefix : prefixes)
             if (TensorView const *tensor = source.find(TensorName(prefix, probe).text())) {
                 prefix_ = prefix, file_ = source.file_of(*tensor);
                 break;
             }
     }
+
+    /// Whether there is a tensor of that name, of any shape.
+    [[nodiscard]] bool has(std::string_view name) const noexcept {
+        return source_.find(TensorName(prefix_, name).text()) != nullptr;
+    }
+    /// The file that messages name where a tensor is missing.
+    [[nodiscard]] std::string_view file() const noexcept { return file_; }
 
     /// The tensor of a name, or of its older name, which has the shape `wanted` and an element type that can be read.
     ///
@@ -88,13 +97,9 @@ template <WeightSource Source> class Weights {
         TensorName const full(prefix_, name);
         TensorView const *tensor = source_.find(full.text());
         if (!tensor && !older.empty()) tensor = source_.find(TensorName(prefix_, older).text());
-        if (!tensor)
-            return Error::of(Status::corrupt, file_, file_.empty() ? "" : ": ", "tensor \"", full.text(),
-                             "\" is missing");
+        if (!tensor) return Error::of(Status::corrupt, file_, ": tensor \"", full.text(), "\" is missing");
         FoundTensor const found = {tensor, source_.file_of(*tensor)};
-        bool same = tensor->shape.size() == wanted.size();
-        for (std::size_t i = 0; same && i < wanted.size(); ++i) same = tensor->shape[i] == wanted.begin()[i];
-        if (!same) return wrong_shape(found, wanted);
+        if (!tensor->has_shape(wanted)) return wrong_shape(found, wanted);
         if (tensor->scalar != Scalar::f32 && tensor->scalar != Scalar::f16 && tensor->scalar != Scalar::bf16)
             return Error::of(Status::unsupported, found.file, ": tensor \"", tensor->name, "\" holds ",
                              traits_of(tensor->dtype).name, "; weights are read from F32, F16 and BF16");

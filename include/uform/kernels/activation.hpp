@@ -1,4 +1,4 @@
-/// The activations between the two layers of a feed-forward block.
+/// The activations of feed-forward blocks and of Dense modules.
 #ifndef UFORM_KERNELS_ACTIVATION_HPP
 #define UFORM_KERNELS_ACTIVATION_HPP
 
@@ -39,6 +39,32 @@ inline void activate(HiddenActivation activation, float *values, std::size_t cou
         for (std::size_t i = 0; i < count; ++i) values[i] = std::tanh(values[i]);
         break;
     }
+}
+
+/// One value of a Dense module's activation, in double precision; NaN stays NaN.
+/// Source  the formulas and defaults of torch.nn; softplus is x itself above 20.
+[[nodiscard]] inline double activated(DenseActivation activation, double x) noexcept {
+    auto const softplus = [](double value) { return value > 20 ? value : std::log1p(std::exp(value)); };
+    switch (activation) {
+    case DenseActivation::identity: break;
+    case DenseActivation::tanh: return std::tanh(x);
+    case DenseActivation::relu: return x < 0 ? 0 : x;
+    case DenseActivation::gelu: return x * 0.5 * std::erfc(-x * 0.70710678118654752440);
+    case DenseActivation::sigmoid: return 1 / (1 + std::exp(-x));
+    case DenseActivation::silu: return x / (1 + std::exp(-x));
+    case DenseActivation::leaky_relu: return x < 0 ? x * 0.01 : x;
+    case DenseActivation::elu: return x < 0 ? std::expm1(x) : x;
+    case DenseActivation::softplus: return softplus(x);
+    case DenseActivation::mish: return x * std::tanh(softplus(x));
+    }
+    return x;
+}
+
+/// Applies a Dense module's activation to `count` floats in place, the same bits for every instruction set.
+inline void activate(DenseActivation activation, float *values, std::size_t count) noexcept {
+    if (activation == DenseActivation::identity) return;
+    for (std::size_t i = 0; i < count; ++i)
+        values[i] = static_cast<float>(activated(activation, static_cast<double>(values[i])));
 }
 
 } // namespace uform

@@ -24,7 +24,31 @@ struct AttentionRows {
     std::size_t stride = 0;
     float *context = nullptr;
     std::size_t context_stride = 0;
+    /// What is added to a score for the distance from its query to its key, null for nothing: `distance_bias` points to
+    /// that of distance 0 in the first head, of distance j − i it stands j − i floats further on, and of the next head
+    /// `distance_stride`. There must be floats for distances from 1 − tokens to `reach(tokens)`.
+    float const *distance_bias = nullptr;
+    std::size_t distance_stride = 0;
+    std::size_t window = SIZE_MAX; ///< a token looks at those at most so many places away
+
+    /// The distance up to which `distance_bias` is read: past the last token, as whole tiles are computed.
+    [[nodiscard]] static constexpr std::size_t reach(std::size_t tokens) noexcept { return tokens + 64; }
 };
+
+/// Which keys a block of queries sees: [begin, end) of them, the begin at a panel's.
+struct AttentionSpan {
+    std::size_t begin, end;
+};
+
+/// Takes the keys outside each query's window out of a block of scores, whose columns begin at key `begin`.
+inline void mask_outside(float *scores, std::size_t stride, std::size_t first_row, std::size_t rows, AttentionSpan span,
+                         std::size_t window) noexcept {
+    for (std::size_t i = 0; i < rows; ++i, scores += stride) {
+        std::size_t const query = first_row + i, first = query > window ? query - window : 0;
+        for (std::size_t key = span.begin; key < first; ++key) scores[key - span.begin] = -__builtin_inff();
+        for (std::size_t key = query + window + 1; key < span.end; ++key) scores[key - span.begin] = -__builtin_inff();
+    }
+}
 
 /// How the scratch memory of a text is cut: keys and values of one head in panels, scores of one block of queries.
 struct AttentionScratch {
@@ -66,7 +90,7 @@ inline void pack_values(float const *values, std::size_t stride, std::size_t tok
     }
 }
 
-/// context = softmax(queries · keysᵀ) · values, for each head.
+/// context = softmax(queries · keysᵀ + bias) · values, for each head, within the window.
 ///
 /// Errors  none; `scratch` holds `AttentionScratch(…).floats()` floats, 64-byte aligned for speed.
 /// Memory  allocates nothing. Threads: any, for distinct `context` and `scratch`.
@@ -86,22 +110,34 @@ inline void attend(Kernels const &kernels, AttentionRows const &call, float *scr
         std::size_t const at = head * head_size;
         pack_keys(call.keys + at, call.stride, tokens, head_size, width, keys);
         pack_values(call.values + at, call.stride, tokens, head_size, width, values);
+        float const *const bias = call.distance_bias ? call.distance_bias + head * call.distance_stride : nullptr;
         for (std::size_t t = 0; t < tiles; ++t) {
             std::size_t const first = tokens * t / tiles, rows = tokens * (t + 1) / tiles - first;
-            for (std::size_t token = 0; token < tokens; token += width)
-                shape.multiply[rows - 1]({.left = call.queries + first * call.stride + at,
-                                          .left_stride = call.stride,
-                                          .panel = keys + token * head_size,
-                                          .depth = head_size,
-                                          .out = scores + token,
-                                          .out_stride = layout.score_stride});
-            kernels.softmax(scores, layout.score_stride, rows, tokens, inverse_sums);
+            AttentionSpan span = {0, tokens};
+            if (call.window < tokens) {
+                span.begin = first > call.window ? (first - call.window) / width * width : 0;
+                span.end = first + rows + call.window < tokens ? first + rows + call.window : tokens;
+            }
+            for (std::size_t token = span.begin; token < span.end; token += width)
+                shape.multiply[rows - 1](
+                    {.left = call.queries + first * call.stride + at,
+                     .left_stride = call.stride,
+                     .panel = keys + token * head_size,
+                     .depth = head_size,
+                     .out = scores + (token - span.begin),
+                     .out_stride = layout.score_stride,
+                     .residual = bias ? bias + (static_cast<std::ptrdiff_t>(token) - static_cast<std::ptrdiff_t>(first))
+                                      : nullptr,
+                     .residual_stride = -1}); // the next query is one place nearer to the keys after it
+            if (call.window < tokens) mask_outside(scores, layout.score_stride, first, rows, span, call.window);
+            std::size_t const seen = span.end - span.begin;
+            kernels.softmax(scores, layout.score_stride, rows, seen, inverse_sums);
             for (std::size_t d = 0; d < head_size; d += width) // overwrites no query that is still to be read
                 multiply_columns(shape,
                                  {.left = scores,
                                   .left_stride = layout.score_stride,
-                                  .panel = values + d * tokens,
-                                  .depth = tokens,
+                                  .panel = values + d * tokens + span.begin * width,
+                                  .depth = seen,
                                   .out = call.context + first * call.context_stride + at + d,
                                   .out_stride = call.context_stride,
                                   .row_scales = inverse_sums},

@@ -121,8 +121,9 @@ template <std::size_t rows, std::size_t vectors> UFORM_TARGET_AVX2 void multiply
         for (std::size_t i = 0; i < rows; ++i)
 #pragma GCC unroll 16
             for (std::size_t j = 0; j < vectors; ++j)
-                sums[i][j] =
-                    _mm256_add_ps(sums[i][j], _mm256_loadu_ps(tile.residual + i * tile.residual_stride + 8 * j));
+                sums[i][j] = _mm256_add_ps(
+                    sums[i][j],
+                    _mm256_loadu_ps(tile.residual + static_cast<std::ptrdiff_t>(i) * tile.residual_stride + 8 * j));
     }
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i)
@@ -192,6 +193,28 @@ UFORM_TARGET_AVX2 inline void layer_norm(float const *in, std::size_t rows, std:
     }
 }
 
+/// See `RotateFunction`.
+UFORM_TARGET_AVX2 inline void rotate(float *heads, std::size_t count, std::size_t half, float const *cos,
+                                     float const *sin) noexcept {
+    for (std::size_t head = 0; head < count; ++head, heads += 2 * half)
+        for (std::size_t i = 0; i < half; i += 8) {
+            __m256i const lanes = first_lanes(half - i);
+            __m256 const x = _mm256_maskload_ps(heads + i, lanes), y = _mm256_maskload_ps(heads + half + i, lanes);
+            __m256 const c = _mm256_maskload_ps(cos + i, lanes), s = _mm256_maskload_ps(sin + i, lanes);
+            _mm256_maskstore_ps(heads + i, lanes, _mm256_fmsub_ps(x, c, _mm256_mul_ps(y, s)));
+            _mm256_maskstore_ps(heads + half + i, lanes, _mm256_fmadd_ps(y, c, _mm256_mul_ps(x, s)));
+        }
+}
+
+/// See `GateFunction`.
+UFORM_TARGET_AVX2 inline void gate(float *UFORM_RESTRICT values, float const *UFORM_RESTRICT gates,
+                                   std::size_t count) noexcept {
+    std::size_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        _mm256_storeu_ps(values + i, _mm256_mul_ps(_mm256_loadu_ps(values + i), _mm256_loadu_ps(gates + i)));
+    for (; i < count; ++i) values[i] *= gates[i];
+}
+
 /// The table for AVX2: 12 sums in registers, a panel's block of 72 KiB in the second cache.
 inline constexpr Kernels kernels = {
     .set = InstructionSet::avx2,
@@ -200,6 +223,8 @@ inline constexpr Kernels kernels = {
     .depth_block = 768,
     .softmax = softmax,
     .layer_norm = layer_norm,
+    .rotate = rotate,
+    .gate = gate,
 };
 
 } // namespace uform::avx2

@@ -111,8 +111,9 @@ template <std::size_t rows, std::size_t vectors> UFORM_TARGET_AVX512 void multip
         for (std::size_t i = 0; i < rows; ++i)
 #pragma GCC unroll 16
             for (std::size_t j = 0; j < vectors; ++j)
-                sums[i][j] =
-                    _mm512_add_ps(sums[i][j], _mm512_loadu_ps(tile.residual + i * tile.residual_stride + 16 * j));
+                sums[i][j] = _mm512_add_ps(
+                    sums[i][j],
+                    _mm512_loadu_ps(tile.residual + static_cast<std::ptrdiff_t>(i) * tile.residual_stride + 16 * j));
     }
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i)
@@ -178,6 +179,31 @@ UFORM_TARGET_AVX512 inline void layer_norm(float const *in, std::size_t rows, st
     }
 }
 
+/// See `RotateFunction`.
+UFORM_TARGET_AVX512 inline void rotate(float *heads, std::size_t count, std::size_t half, float const *cos,
+                                       float const *sin) noexcept {
+    for (std::size_t head = 0; head < count; ++head, heads += 2 * half)
+        for (std::size_t i = 0; i < half; i += 16) {
+            __mmask16 const lanes = first_lanes(half - i);
+            __m512 const x = _mm512_maskz_loadu_ps(lanes, heads + i),
+                         y = _mm512_maskz_loadu_ps(lanes, heads + half + i);
+            __m512 const c = _mm512_maskz_loadu_ps(lanes, cos + i), s = _mm512_maskz_loadu_ps(lanes, sin + i);
+            _mm512_mask_storeu_ps(heads + i, lanes, _mm512_fmsub_ps(x, c, _mm512_mul_ps(y, s)));
+            _mm512_mask_storeu_ps(heads + half + i, lanes, _mm512_fmadd_ps(y, c, _mm512_mul_ps(x, s)));
+        }
+}
+
+/// See `GateFunction`.
+UFORM_TARGET_AVX512 inline void gate(float *UFORM_RESTRICT values, float const *UFORM_RESTRICT gates,
+                                     std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; i += 16) {
+        __mmask16 const lanes = first_lanes(count - i);
+        __m512 const product =
+            _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, values + i), _mm512_maskz_loadu_ps(lanes, gates + i));
+        _mm512_mask_storeu_ps(values + i, lanes, product);
+    }
+}
+
 /// The table for AVX-512: 24 sums in registers, a panel's block of 144 KiB in the second cache.
 inline constexpr Kernels kernels = {
     .set = InstructionSet::avx512,
@@ -186,6 +212,8 @@ inline constexpr Kernels kernels = {
     .depth_block = 768,
     .softmax = softmax,
     .layer_norm = layer_norm,
+    .rotate = rotate,
+    .gate = gate,
 };
 
 } // namespace uform::avx512

@@ -86,7 +86,9 @@ inline void multiply_columns(TileShape const &shape, Tile tile, std::size_t rows
     };
     if (tile.continues) copy(sums, shape.columns, out, out_stride);
     if (tile.residual) {
-        copy(residual, shape.columns, tile.residual, tile.residual_stride);
+        for (std::size_t i = 0; i < rows; ++i)
+            std::memcpy(residual + i * shape.columns,
+                        tile.residual + static_cast<std::ptrdiff_t>(i) * tile.residual_stride, columns * sizeof(float));
         tile.residual = residual, tile.residual_stride = shape.columns;
     }
     tile.out = sums, tile.out_stride = shape.columns;
@@ -131,7 +133,7 @@ inline void apply_linear(Kernels const &kernels, PackedLinear const &layer, Line
                         .bias = last ? layer.bias + column : nullptr,
                         .residual =
                             last && call.residual ? call.residual + row * call.residual_stride + column : nullptr,
-                        .residual_stride = call.residual_stride,
+                        .residual_stride = static_cast<std::ptrdiff_t>(call.residual_stride),
                         .gelu = last && call.gelu,
                         .continues = cut > 0,
                     };

@@ -101,7 +101,7 @@ template <std::size_t rows, std::size_t vectors> void multiply(Tile const &tile)
         for (std::size_t j = 0; j < four_k * vectors; ++j) {
             if (tile.row_scales) out[j] *= tile.row_scales[i];
             else if (tile.bias) out[j] += tile.bias[j];
-            if (tile.residual) out[j] += tile.residual[i * tile.residual_stride + j];
+            if (tile.residual) out[j] += (tile.residual + static_cast<std::ptrdiff_t>(i) * tile.residual_stride)[j];
             if (tile.gelu) out[j] = gelu(out[j]);
         }
     }
@@ -156,6 +156,22 @@ inline void layer_norm(float const *in, std::size_t rows, std::size_t columns, f
     }
 }
 
+/// See `RotateFunction`.
+inline void rotate(float *heads, std::size_t count, std::size_t half, float const *cos, float const *sin) noexcept {
+    for (std::size_t head = 0; head < count; ++head, heads += 2 * half)
+        for (std::size_t i = 0; i < half; ++i) {
+            float const x = heads[i], y = heads[i + half];
+            float const down = y * sin[i], up = x * sin[i];
+            heads[i] = multiply_add(x, cos[i], -down);
+            heads[i + half] = multiply_add(y, cos[i], up);
+        }
+}
+
+/// See `GateFunction`.
+inline void gate(float *UFORM_RESTRICT values, float const *UFORM_RESTRICT gates, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) values[i] *= gates[i];
+}
+
 /// The table in plain C++: 8 sums of four lanes, which fit the 16 registers of the oldest x86-64.
 inline constexpr Kernels kernels = {
     .set = InstructionSet::portable,
@@ -164,6 +180,8 @@ inline constexpr Kernels kernels = {
     .depth_block = 512,
     .softmax = softmax,
     .layer_norm = layer_norm,
+    .rotate = rotate,
+    .gate = gate,
 };
 
 } // namespace uform::portable

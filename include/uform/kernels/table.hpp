@@ -28,10 +28,10 @@ struct Tile {
     std::size_t depth = 0;
     float *out = nullptr;
     std::size_t out_stride = 0;
-    float const *row_scales = nullptr; ///< [rows]
-    float const *bias = nullptr;       ///< [columns]
-    float const *residual = nullptr;   ///< [rows, columns]
-    std::size_t residual_stride = 0;
+    float const *row_scales = nullptr;  ///< [rows]
+    float const *bias = nullptr;        ///< [columns]
+    float const *residual = nullptr;    ///< [rows, columns]
+    std::ptrdiff_t residual_stride = 0; ///< may be negative
     bool gelu = false;
     bool continues = false; ///< `out` holds the sums over the columns of `left` before these
 };
@@ -69,6 +69,19 @@ using SoftmaxFunction = void(float *scores, std::size_t stride, std::size_t rows
 using LayerNormFunction = void(float const *in, std::size_t rows, std::size_t columns, float const *gain,
                                float const *bias, float epsilon, float *out) noexcept;
 
+/// Turns pairs of columns of each head of one row: (x, y) becomes (x · cos − y · sin, y · cos + x · sin), where x is
+/// from the first half of the head's columns, and y stands `half` columns further on.
+///
+/// Shapes  heads      [count, 2, half]  f32, in place, tight
+///         cos, sin   [half]            f32, of the row's position
+/// Order   each pair by itself, in a product and a fused or plain multiply-add.
+/// Source  Su et al. 2021, RoFormer, section 3.2, with the pairs as GPT-NeoX and Hugging Face have them.
+using RotateFunction = void(float *heads, std::size_t count, std::size_t half, float const *cos,
+                            float const *sin) noexcept;
+
+/// Multiplies each of `count` floats by its gate, in place; the two may not overlap.
+using GateFunction = void(float *UFORM_RESTRICT values, float const *UFORM_RESTRICT gates, std::size_t count) noexcept;
+
 /// The kernels of one instruction set. Static storage; everything in it may be called from any thread.
 struct Kernels {
     InstructionSet set;
@@ -77,6 +90,8 @@ struct Kernels {
     std::size_t depth_block; ///< rows of a panel that are multiplied in one go, so that they stay in a cache
     SoftmaxFunction *softmax;
     LayerNormFunction *layer_norm;
+    RotateFunction *rotate;
+    GateFunction *gate;
 };
 
 } // namespace uform
