@@ -489,6 +489,8 @@ TEST_CASE("contract 3: a guard that was moved from looks nothing up once its are
     arena.reset();
     auto const rows = published[place];
     CHECK_FALSE(rows.is_current());
+    CHECK(rows.rows() == 0); // nothing was looked up in what is freed
+    CHECK(rows.data() == nullptr);
     auto const refused = rows.values<float>();
     REQUIRE_FALSE(refused);
     CHECK(refused.error().message().find("stale") != std::string_view::npos);

@@ -149,17 +149,17 @@ def main():
                 wrong += unplanted_orders(group)
             objects = []
             for source in group.objects:
-                objects.append(Path(scratch) / (group.name + "_" + Path(source).stem + ".o"))
+                objects.append(Path(scratch) / (group.name.replace("/", "_") + "_" + Path(source).stem + ".o"))
                 status, text = run([options.compiler, *FLAGS, *group.options, "-I", ROOT / "include", "-c",
                                     ROOT / source, "-o", objects[-1]], 600)
                 if status != 0:
                     sys.exit(f"{source} doesn't compile\n{text}")
             header = (ROOT / "include" / group.header).read_text(encoding="utf-8")
-            status, text = build_and_run(group, header, Path(scratch) / f"{group.name}_as_it_is", objects, options.compiler)
+            status, text = build_and_run(group, header, Path(scratch) / (group.name.replace("/", "_") + "_as_it_is"), objects, options.compiler)
             if status != 0:
                 sys.exit(f"{group.name}: fails without any mutant, so it can catch none\n{text[-2000:]}")
             for good, line in pool.map(
-                    lambda at: judge(group, at[1], Path(scratch) / f"{group.name}_{at[0]}", objects, options.compiler),
+                    lambda at: judge(group, at[1], Path(scratch) / f"{group.name.replace('/', '_')}_{at[0]}", objects, options.compiler),
                     enumerate(chosen)):
                 print(line, flush=True)
                 if good:
