@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "allocations.hpp"
+#include "arena_fixture.hpp"
 #include "catch.hpp"
 #include "child_process.hpp"
 #include "skip.hpp"
@@ -29,28 +30,7 @@ using Lease = uform::Lease<uform::PosixPlatform>;
 
 namespace {
 
-std::size_t const page = uform::HostPages::page_bytes();
 constexpr Status success = Status::success, no_memory = Status::out_of_memory, bad = Status::invalid_argument;
-
-template <class T> Status status(Result<T> const &result) { return result ? Status::success : result.error().status(); }
-
-/// `outputs` outputs of `bytes` each of one value, published; the rows of the last one. Any may be refused.
-Result<Rows<Ram>> fill(Arena<Ram> &arena, std::size_t bytes, std::uint8_t value, int outputs = 1) {
-    auto draft = arena.begin();
-    if (!draft) return draft.error();
-    Place<std::uint8_t> place;
-    for (int i = 0; i != outputs; ++i) place = draft->place<std::uint8_t>(bytes / 64, 64);
-    auto writing = std::move(*draft).commit();
-    if (!writing) return writing.error();
-    std::ranges::fill(writing->values(place), value);
-    auto published = std::move(*writing).publish();
-    if (!published) return published.error();
-    return (*published)[place];
-}
-bool holds(Rows<Ram> const &rows, std::uint8_t value) {
-    auto const values = rows.values<std::uint8_t>();
-    return values && std::ranges::all_of(*values, [&](auto v) { return v == value; });
-}
 
 /// An arena with results, and what a call on it answered.
 struct Scene {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "arena_fixture.hpp"
 #include "catch.hpp"
 #include "child_process.hpp"
 #include "skip.hpp"
@@ -18,27 +19,6 @@
 using uform::Arena, uform::Ram, uform::Result, uform::Rows, uform::Status;
 
 namespace {
-
-std::size_t const page = uform::HostPages::page_bytes();
-
-template <class T> Status status(Result<T> const &result) { return result ? Status::success : result.error().status(); }
-
-/// `bytes` of one value, published; a multiple of 64 bytes takes exactly as many.
-Result<Rows<Ram>> fill(Arena<Ram> &arena, std::size_t bytes, std::uint8_t value) {
-    auto draft = arena.begin();
-    if (!draft) return draft.error();
-    auto const place = draft->place<std::uint8_t>(bytes / 64, 64);
-    auto writing = std::move(*draft).commit();
-    if (!writing) return writing.error();
-    std::ranges::fill(writing->values(place), value);
-    auto published = std::move(*writing).publish();
-    if (!published) return published.error();
-    return (*published)[place];
-}
-bool holds(Rows<Ram> const &rows, std::uint8_t value) {
-    auto const values = rows.values<std::uint8_t>();
-    return values && std::ranges::all_of(*values, [&](auto v) { return v == value; });
-}
 
 /// An arena whose block is full and can't grow in place: its limit was raised after the addresses were reserved.
 Arena<Ram> make_full(std::size_t pages, std::uint8_t value, Rows<Ram> &rows) {

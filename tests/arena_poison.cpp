@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "arena_fixture.hpp"
 #include "catch.hpp"
 #include "child_process.hpp"
 #include "skip.hpp"
@@ -21,25 +22,10 @@ using uform::Arena, uform::Detached, uform::Pinned, uform::Ram, uform::Result, u
 
 namespace {
 
-std::size_t const page = uform::HostPages::page_bytes();
-
 bool traps_can_be_seen() {
     if (UFORM_ADDRESS_SANITIZER) return true;
     skip_test("rewound bytes are poisoned under AddressSanitizer only");
     return false;
-}
-
-/// `bytes` of one value, published.
-Result<Rows<Ram>> fill(Arena<Ram> &arena, std::size_t bytes, std::uint8_t value) {
-    auto draft = arena.begin();
-    if (!draft) return draft.error();
-    auto const place = draft->place<std::uint8_t>(bytes / 64, 64);
-    auto writing = std::move(*draft).commit();
-    if (!writing) return writing.error();
-    std::ranges::fill(writing->values(place), value);
-    auto published = std::move(*writing).publish();
-    if (!published) return published.error();
-    return (*published)[place];
 }
 
 /// An arena with rows of 4 pages of the value 1, of which a child keeps a raw pointer. `moves`: its block is full and
