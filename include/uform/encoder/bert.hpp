@@ -11,7 +11,7 @@
 
 #include "uform/config.hpp"
 #include "uform/encoder/bert_weights.hpp"
-#include "uform/kernels/activation.hpp"
+#include "uform/encoder/widen.hpp"
 #include "uform/kernels/attention.hpp"
 #include "uform/kernels/instruction_set.hpp"
 #include "uform/kernels/kernels.hpp"
@@ -126,21 +126,8 @@ inline void BertEncoder::embed(std::span<std::uint32_t const> ids, std::span<std
 inline void BertEncoder::feed_forward(BertLayer const &layer, std::size_t rows, float *states, float *mixed,
                                       float *intermediate) const noexcept {
     std::size_t const hidden = shape_.hidden, wide = shape_.intermediate;
-    bool const gelu = shape_.activation == HiddenActivation::gelu;
-    apply_linear(*kernels_, shape_.gated ? layer.gate : layer.up,
-                 {.rows = rows,
-                  .input = states,
-                  .input_stride = hidden,
-                  .output = intermediate,
-                  .output_stride = wide,
-                  .gelu = gelu});
-    if (!gelu) activate(shape_.activation, intermediate, rows * wide);
-    if (shape_.gated) {
-        float *const up = intermediate + rows * wide;
-        apply_linear(*kernels_, layer.up,
-                     {.rows = rows, .input = states, .input_stride = hidden, .output = up, .output_stride = wide});
-        kernels_->gate(intermediate, up, rows * wide);
-    }
+    widen(*kernels_, shape_.activation, shape_.gated ? layer.gate : layer.up, shape_.gated ? &layer.up : nullptr, rows,
+          states, intermediate);
     apply_linear(*kernels_, layer.down,
                  {.rows = rows,
                   .input = intermediate,

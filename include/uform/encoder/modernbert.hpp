@@ -17,7 +17,7 @@
 #include "uform/encoder/weight_block.hpp"
 #include "uform/encoder/weight_packer.hpp"
 #include "uform/encoder/weights.hpp"
-#include "uform/kernels/activation.hpp"
+#include "uform/encoder/widen.hpp"
 #include "uform/kernels/attention.hpp"
 #include "uform/kernels/instruction_set.hpp"
 #include "uform/kernels/kernels.hpp"
@@ -221,20 +221,8 @@ inline void ModernBertEncoder::attend_texts(ModernBertLayer const &layer, std::s
 inline void ModernBertEncoder::feed_forward(ModernBertLayer const &layer, std::size_t rows, float const *mixed,
                                             float *normed, float *intermediate, float *states) const noexcept {
     std::size_t const hidden = shape_.hidden, wide = shape_.intermediate;
-    bool const gelu = shape_.activation == HiddenActivation::gelu;
-    float *const up = intermediate + rows * wide;
     norm(mixed, rows, layer.before_feed_forward, normed);
-    apply_linear(*kernels_, layer.gate,
-                 {.rows = rows,
-                  .input = normed,
-                  .input_stride = hidden,
-                  .output = intermediate,
-                  .output_stride = wide,
-                  .gelu = gelu});
-    if (!gelu) activate(shape_.activation, intermediate, rows * wide);
-    apply_linear(*kernels_, layer.up,
-                 {.rows = rows, .input = normed, .input_stride = hidden, .output = up, .output_stride = wide});
-    kernels_->gate(intermediate, up, rows * wide);
+    widen(*kernels_, shape_.activation, layer.gate, &layer.up, rows, normed, intermediate);
     apply_linear(*kernels_, layer.down,
                  {.rows = rows,
                   .input = intermediate,
