@@ -16,9 +16,6 @@
 
 #include "uform/config.hpp" // first: it refuses older standards by name
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -30,6 +27,7 @@
 #include "uform/arena_storage.hpp"
 #include "uform/draft.hpp"
 #include "uform/lease.hpp"
+#include "uform/process_mark.hpp"
 #include "uform/ram.hpp"
 #include "uform/residency.hpp"
 #include "uform/serving_thread.hpp"
@@ -43,12 +41,11 @@ template <AnyResidency R> class Executor;
 /// The slot of an arena: opened with its storage, closed at the end. Move-only.
 template <AnyResidency R> class OwnedSlot {
     Slot *slot_ = nullptr;
-    pid_t process_ = 0; // that opened it: a forked child has no thread that ends a call which was under way
+    ProcessMark process_; // that opened it: a forked child has no thread that ends a call which was under way
 
   public:
     OwnedSlot() noexcept = default; // of no slot
-    explicit OwnedSlot(typename R::Block::Origin origin) noexcept
-        : slot_(Slots::instance().take()), process_(getpid()) {
+    explicit OwnedSlot(typename R::Block::Origin origin) noexcept : slot_(Slots::instance().take()) {
         if (slot_) slot_->construct<ArenaStorage<R>>(origin);
     }
     OwnedSlot(OwnedSlot &&other) noexcept : slot_(std::exchange(other.slot_, nullptr)), process_(other.process_) {}
@@ -66,7 +63,7 @@ template <AnyResidency R> class OwnedSlot {
         if (!slot) return;
         bool last = false;
         auto const try_close = [&] { return slot->lease.try_close(last) == LeaseStep::done; };
-        if (process_ != getpid()) {
+        if (process_.is_forked()) {
             if (!try_close()) return;
         } else if (auto *serving = ServingThread::current()) {
             serving->serve_until(try_close, slot);

@@ -3,12 +3,10 @@
 #define UFORM_CALL_QUEUE_HPP
 
 #include <pthread.h>
-#include <sys/types.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <utility>
 
+#include "uform/monotonic.hpp"
 #include "uform/serving_thread.hpp"
 #include "uform/status.hpp"
 
@@ -44,23 +42,12 @@ class QueuedCall {
 /// alive, so none is left when it stops.
 class CallQueue final : ServingThread {
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t changed_; // by the monotonic clock
+    MonotonicCondition changed_;
     QueuedCall *first_ = nullptr, *last_ = nullptr;
     pthread_t thread_{};
-    pid_t const process_ = getpid();
     bool started_ = false, stopping_ = false;
     bool woken_ = false;   // since `serve` last asked its question
     bool *gone_ = nullptr; // on the stack of the thread: the queue was destroyed under it
-
-    class Guard {
-        pthread_mutex_t &mutex_;
-
-      public:
-        explicit Guard(pthread_mutex_t &mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-        Guard(Guard const &) = delete;
-        Guard &operator=(Guard const &) = delete;
-        ~Guard() { pthread_mutex_unlock(&mutex_); }
-    };
 
     /// Under the mutex: the awaited call if it is queued, or the first; null where there is none.
     [[nodiscard]] QueuedCall *take(void const *awaited) noexcept {
@@ -82,8 +69,8 @@ class CallQueue final : ServingThread {
         for (;;) {
             QueuedCall *call = nullptr;
             {
-                Guard const guard(mutex_);
-                while (!first_ && !stopping_) pthread_cond_wait(&changed_, &mutex_);
+                MutexGuard const guard(mutex_);
+                while (!first_ && !stopping_) changed_.wait(mutex_);
                 call = take(nullptr);
             }
             if (!call) return;
@@ -95,15 +82,11 @@ class CallQueue final : ServingThread {
         while (!question(context)) {
             QueuedCall *call = nullptr;
             {
-                Guard const guard(mutex_);
+                MutexGuard const guard(mutex_);
                 call = take(awaited);
                 // A call wakes its waiter; the end of another thread's writing doesn't, so it is looked for.
                 if (!call && !woken_) {
-                    timespec until;
-                    clock_gettime(CLOCK_MONOTONIC, &until);
-                    until.tv_nsec += 1'000'000;
-                    if (until.tv_nsec >= 1'000'000'000) ++until.tv_sec, until.tv_nsec -= 1'000'000'000;
-                    (void)pthread_cond_timedwait(&changed_, &mutex_, &until);
+                    (void)changed_.wait_until(mutex_, monotonic_after(0, 1'000'000));
                 }
                 woken_ = false;
             }
@@ -112,23 +95,17 @@ class CallQueue final : ServingThread {
     }
 
   public:
-    CallQueue() noexcept {
-        pthread_condattr_t attributes;
-        pthread_condattr_init(&attributes);
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        pthread_cond_init(&changed_, &attributes);
-        pthread_condattr_destroy(&attributes);
-    }
+    CallQueue() noexcept = default;
     CallQueue(CallQueue const &) = delete;
     CallQueue &operator=(CallQueue const &) = delete;
 
     /// Starts the serving thread where there is none yet. Threads: any.
     /// Errors: `out_of_memory` where the system gives no thread; `unsupported` in a forked child, which has none.
     [[nodiscard]] Result<void> start() noexcept {
-        if (process_ != getpid())
+        if (is_forked())
             return Error::fixed(Status::unsupported,
                                 "a forked child has no threads of its parent's executor: make one after the fork");
-        Guard const guard(mutex_);
+        MutexGuard const guard(mutex_);
         if (started_) return {};
         auto const body = [](void *queue) -> void * {
             static_cast<CallQueue *>(queue)->loop();
@@ -141,25 +118,25 @@ class CallQueue final : ServingThread {
     }
     /// Puts a call at the end, after `start`. Threads: any.
     void push(QueuedCall &call) noexcept {
-        Guard const guard(mutex_);
+        MutexGuard const guard(mutex_);
         (last_ ? last_->next_ : first_) = &call;
         last_ = &call;
-        pthread_cond_signal(&changed_);
+        changed_.notify_one();
     }
     /// Takes a call out; `false` where it is being run, or was.
     [[nodiscard]] bool remove(QueuedCall &call) noexcept {
-        Guard const guard(mutex_);
+        MutexGuard const guard(mutex_);
         for (QueuedCall *before = nullptr, *at = first_; at; before = at, at = at->next_)
             if (at == &call) return unlink(before, at), true;
         return false;
     }
     void wake() noexcept override {
-        Guard const guard(mutex_);
+        MutexGuard const guard(mutex_);
         woken_ = true;
-        pthread_cond_signal(&changed_);
+        changed_.notify_one();
     }
     /// Whether this is a forked child, in which nobody serves.
-    [[nodiscard]] bool is_forked() const noexcept { return process_ != getpid(); }
+    using ServingThread::is_forked;
 
     /// Ends the thread, and waits for it unless it is the caller. No call is queued any more.
     void stop() noexcept {
@@ -171,9 +148,9 @@ class CallQueue final : ServingThread {
             return;
         }
         {
-            Guard const guard(mutex_);
+            MutexGuard const guard(mutex_);
             stopping_ = true;
-            pthread_cond_signal(&changed_);
+            changed_.notify_one();
         }
         pthread_join(thread_, nullptr);
     }

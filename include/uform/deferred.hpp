@@ -3,9 +3,7 @@
 #define UFORM_DEFERRED_HPP
 
 #include <pthread.h>
-#include <sys/types.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <coroutine>
@@ -18,6 +16,8 @@
 
 #include "uform/call_queue.hpp"
 #include "uform/config.hpp"
+#include "uform/monotonic.hpp"
+#include "uform/process_mark.hpp"
 #include "uform/serving_thread.hpp"
 #include "uform/state_pool.hpp"
 #include "uform/status.hpp"
@@ -38,32 +38,18 @@ template <class Duration> concept TimeSpan = requires(Duration span) {
 /// never needs more of them than it has handles, and a steady one allocates nothing.
 class DeferredState : public QueuedCall, public PooledState {
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t ended_; // by the monotonic clock
+    MonotonicCondition ended_;
     std::atomic<bool> ready_{false};
     bool is_settled_ = false;         // it is about to be ready, and it is decided who is told
-    pid_t process_ = 0;               // in a forked child nobody ever runs it
+    ProcessMark process_;             // in a forked child nobody ever runs it
     CallQueue *queue_ = nullptr;      // while it can be taken out of it
     ServingThread *waiter_ = nullptr; // an executor's own thread that waits
     void (*done_)(void *) noexcept = nullptr;
     void *context_ = nullptr;
 
-    struct Guard {
-        pthread_mutex_t &mutex;
-        explicit Guard(pthread_mutex_t &m) noexcept : mutex(m) { pthread_mutex_lock(&mutex); }
-        Guard(Guard const &) = delete;
-        Guard &operator=(Guard const &) = delete;
-        ~Guard() { pthread_mutex_unlock(&mutex); }
-    };
-
   protected:
-    DeferredState() noexcept {
-        pthread_condattr_t attributes;
-        pthread_condattr_init(&attributes);
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        pthread_cond_init(&ended_, &attributes);
-        pthread_condattr_destroy(&attributes);
-    }
-    ~DeferredState() override { pthread_cond_destroy(&ended_); }
+    DeferredState() noexcept = default;
+    ~DeferredState() override = default;
 
     /// Answers `cancelled` in the place of a run, and lets the arena go.
     virtual void abandon() noexcept = 0;
@@ -78,18 +64,18 @@ class DeferredState : public QueuedCall, public PooledState {
     void restart() noexcept {
         ready_.store(false, std::memory_order_relaxed);
         queue_ = nullptr, waiter_ = nullptr, done_ = nullptr;
-        is_settled_ = false, process_ = getpid();
+        is_settled_ = false, process_ = ProcessMark();
     }
     /// The run begins: from here on it can't be cancelled.
     void begin_run() noexcept {
-        Guard const guard(mutex_);
+        MutexGuard const guard(mutex_);
         queue_ = nullptr;
     }
     /// The result is there.
     void complete() noexcept {
         bool is_told = false;
         {
-            Guard const guard(mutex_);
+            MutexGuard const guard(mutex_);
             is_settled_ = true;
             is_told = done_ != nullptr;
         }
@@ -100,10 +86,10 @@ class DeferredState : public QueuedCall, public PooledState {
         void (*done)(void *) noexcept = nullptr;
         void *context = nullptr;
         {
-            Guard const guard(mutex_); // which the handle passes before it puts the state back
+            MutexGuard const guard(mutex_); // which the handle passes before it puts the state back
             done = std::exchange(done_, nullptr), context = context_;
             ready_.store(true, std::memory_order_release);
-            pthread_cond_broadcast(&ended_);
+            ended_.notify_all();
             if (waiter_) waiter_->wake();
         }
         if (done) done(context);
@@ -118,11 +104,11 @@ class DeferredState : public QueuedCall, public PooledState {
     /// The handle goes, after `wait`.
     void release() noexcept {
         if (is_forked()) return; // whoever had a mutex at the fork never gives it back
-        { Guard const guard(mutex_); }
+        { MutexGuard const guard(mutex_); }
         put_back();
     }
     [[nodiscard]] bool ready() const noexcept { return ready_.load(std::memory_order_acquire); }
-    [[nodiscard]] bool is_forked() const noexcept { return process_ != getpid(); }
+    [[nodiscard]] bool is_forked() const noexcept { return process_.is_forked(); }
     /// Whether nothing more is to come. In a forked child nobody runs it.
     [[nodiscard]] bool is_over() const noexcept { return ready() || is_forked(); }
 
@@ -133,34 +119,33 @@ class DeferredState : public QueuedCall, public PooledState {
         if (auto *serving = ServingThread::current()) {
             ServingThread *outer = nullptr; // a wait for this very call, below on this stack
             {
-                Guard const guard(mutex_);
+                MutexGuard const guard(mutex_);
                 outer = std::exchange(waiter_, serving);
             }
             bool is_first = true;
             auto const is_enough = [&] {
                 if (ready() || !until) return ready();
                 if (std::exchange(is_first, false)) return false; // so a loop of short waits gets on
-                timespec now;
-                clock_gettime(CLOCK_MONOTONIC, &now);
+                timespec const now = monotonic_now();
                 return now.tv_sec > until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
             };
             if (until) serving->wake(); // the first look doesn't sleep where there is nothing to run
             serving->serve_until(is_enough, static_cast<QueuedCall *>(this));
-            Guard const guard(mutex_);
+            MutexGuard const guard(mutex_);
             waiter_ = outer;
             return ready();
         }
-        Guard const guard(mutex_);
+        MutexGuard const guard(mutex_);
         while (!ready()) {
-            if (!until) pthread_cond_wait(&ended_, &mutex_);
-            else if (pthread_cond_timedwait(&ended_, &mutex_, until) != 0) break;
+            if (!until) ended_.wait(mutex_);
+            else if (!ended_.wait_until(mutex_, *until)) break;
         }
         return ready();
     }
     [[nodiscard]] bool cancel() noexcept {
         if (is_forked()) return false;
         {
-            Guard const guard(mutex_);
+            MutexGuard const guard(mutex_);
             if (!queue_ || !queue_->remove(*this)) return false;
             queue_ = nullptr;
         }
@@ -170,8 +155,8 @@ class DeferredState : public QueuedCall, public PooledState {
     /// Answers `false` where the call is over already: nothing will be told then.
     [[nodiscard]] bool tell(void (*done)(void *) noexcept, void *context) noexcept {
         if (is_forked()) return false;
-        Guard const guard(mutex_);
-        while (is_settled_ && !ready()) pthread_cond_wait(&ended_, &mutex_);
+        MutexGuard const guard(mutex_);
+        while (is_settled_ && !ready()) ended_.wait(mutex_);
         if (ready()) return false;
         done_ = done, context_ = context;
         return true;
@@ -179,7 +164,7 @@ class DeferredState : public QueuedCall, public PooledState {
     /// Takes back what `tell` was given with this context, unless it is being told.
     void untell(void const *context) noexcept {
         if (is_forked()) return;
-        Guard const guard(mutex_);
+        MutexGuard const guard(mutex_);
         if (context_ == context) done_ = nullptr;
     }
 };
@@ -259,12 +244,8 @@ template <class T> class [[nodiscard]] Deferred {
                                static_cast<double>(Duration::period::den);
         if (!(seconds > 0) && !ServingThread::current()) return state_->is_over();
         double const capped = !(seconds > 0) ? 0 : seconds < 3e9 ? seconds : 3e9;
-        timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
         auto const whole = static_cast<std::int64_t>(capped);
-        until.tv_sec += whole;
-        until.tv_nsec += static_cast<long>((capped - static_cast<double>(whole)) * 1e9);
-        if (until.tv_nsec >= 1'000'000'000) ++until.tv_sec, until.tv_nsec -= 1'000'000'000;
+        timespec const until = monotonic_after(whole, static_cast<long>((capped - static_cast<double>(whole)) * 1e9));
         return state_->wait(&until);
     }
     /// The result, once. On an executor's own thread its queued calls are run meanwhile, this one first.

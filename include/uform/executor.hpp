@@ -48,7 +48,6 @@ template <> class Executor<Ram> {
         std::atomic<std::size_t> next_{0};    // the next task to take
         std::atomic<std::size_t> working_{0}; // workers that have not finished this round
         bool stop_ = false;
-        pid_t process_ = getpid();
         std::size_t count_ = 0;
         Task task_ = nullptr;
         void *context_ = nullptr;
@@ -148,7 +147,7 @@ template <> class Executor<Ram> {
         [[nodiscard]] CallQueue &queue() noexcept { return queue_; }
         [[nodiscard]] StatePool &states() noexcept { return *states_; }
 
-        [[nodiscard]] bool is_forked() const noexcept { return process_ != getpid(); }
+        [[nodiscard]] bool is_forked() const noexcept { return queue_.is_forked(); }
 
         void lock() noexcept { pthread_mutex_lock(&calls_); }
         void unlock() noexcept { pthread_mutex_unlock(&calls_); }

@@ -3,8 +3,6 @@
 #define UFORM_MODEL_HPP
 
 #include <pthread.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +27,7 @@
 #include "uform/executor.hpp"
 #include "uform/options.hpp"
 #include "uform/outputs.hpp"
+#include "uform/process_mark.hpp"
 #include "uform/status.hpp"
 #include "uform/tape.hpp"
 #include "uform/text/tokenizer.hpp"
@@ -45,7 +44,7 @@ class ModelState {
         std::unique_ptr<KeptState> kept;
         CallerSlot *next = nullptr;
     };
-    pid_t const process_ = getpid();
+    ProcessMark const process_;
     Checkpoint checkpoint_; // the encoder reads its tables of embeddings
     EncodingParts parts_;
     std::vector<std::string> prompts_, warnings_;
@@ -77,7 +76,7 @@ class ModelState {
 
       public:
         explicit CallerSession(ModelState const &model) noexcept : model_(model) {
-            is_forked_ = model_.process_ != getpid(); // another thread may have held the mutex at the fork
+            is_forked_ = model_.process_.is_forked(); // another thread may have held the mutex at the fork
             if (!is_forked_) {
                 pthread_mutex_lock(&model_.mutex_);
                 slot_ = model_.idle_;

@@ -3,10 +3,9 @@
 #ifndef UFORM_SERVING_THREAD_HPP
 #define UFORM_SERVING_THREAD_HPP
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <memory> // std::addressof
+
+#include "uform/process_mark.hpp"
 
 namespace uform {
 
@@ -21,7 +20,7 @@ class ServingThread {
 
     /// Null on every thread that isn't an executor's, and in a forked child, where the queue is the parent's.
     [[nodiscard]] static ServingThread *current() noexcept {
-        return current_ && current_->process_ == getpid() ? current_ : nullptr;
+        return current_ && !current_->is_forked() ? current_ : nullptr;
     }
 
     /// Runs queued calls until the question is answered with yes. `awaited` says what for: a call of the queue that is
@@ -31,11 +30,12 @@ class ServingThread {
               awaited);
     }
 
+    [[nodiscard]] bool is_forked() const noexcept { return process_.is_forked(); }
     /// Makes it ask its question again. From any thread, while it waits.
     virtual void wake() noexcept = 0;
 
   private:
-    pid_t const process_ = getpid();
+    ProcessMark const process_;
 
   protected:
     ~ServingThread() = default;

@@ -3,8 +3,6 @@
 #define UFORM_STATE_POOL_HPP
 
 #include <pthread.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
@@ -38,7 +36,6 @@ class StatePool {
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
     PooledState *idle_ = nullptr; // the last one put back first: its buffers are in the cache
     bool has_owner_ = true;
-    pid_t const process_ = getpid();
     std::atomic<std::size_t> references_{1};
     std::atomic<std::size_t> most_bytes_{0}, most_texts_{0};
 
@@ -86,10 +83,9 @@ class StatePool {
     void note_held(std::size_t bytes, std::size_t texts) noexcept {
         raise(most_bytes_, bytes), raise(most_texts_, texts);
     }
-    /// The owner goes: what is idle is deleted, and what comes back too. In a forked child all is left as it is: a
-    /// thread of the parent's may have had the mutex.
+    /// The owner goes: what is idle is deleted, and what comes back too. Not in a forked child: a thread of the
+    /// parent's may have had the mutex.
     void end() noexcept {
-        if (process_ != getpid()) return;
         pthread_mutex_lock(&mutex_);
         PooledState *state = std::exchange(idle_, nullptr);
         has_owner_ = false;
