@@ -22,6 +22,7 @@ FLOORS = {
     "index_iterator.hpp": 1,
     "monotonic.hpp": 1,
     "process_mark.hpp": 1,
+    "recovery.hpp": 1,
     "buffer.hpp": 1,
     "tape.hpp": 1,
     "architecture.hpp": 1,

@@ -17,6 +17,7 @@
 #include "uform/call_queue.hpp"
 #include "uform/config.hpp"
 #include "uform/ram.hpp"
+#include "uform/recovery.hpp"
 #include "uform/residency.hpp"
 #include "uform/state_pool.hpp"
 #include "uform/status.hpp"
@@ -156,6 +157,10 @@ template <> class Executor<Ram> {
 
     explicit Executor(std::shared_ptr<Threads> threads) noexcept : threads_(std::move(threads)) {}
 
+    [[nodiscard]] static Error no_memory() noexcept {
+        return Error::fixed(Status::out_of_memory, "no memory for an executor");
+    }
+
   public:
     /// An executor with that many threads at work, the caller's among them; 0: as many as the process may use.
     /// Errors: `out_of_memory`, also where the system gives no more threads.
@@ -172,18 +177,16 @@ template <> class Executor<Ram> {
         auto *const team = states ? new (std::nothrow) Threads(states) : nullptr;
         if (!team) {
             if (states) states->end();
-            return Error::fixed(Status::out_of_memory, "no memory for an executor");
+            return no_memory();
         }
         std::shared_ptr<Threads> shared;
-#if UFORM_EXCEPTIONS
-        try {
-            shared.reset(team);
-        } catch (std::bad_alloc const &) { // `reset` has deleted the team
-            return Error::fixed(Status::out_of_memory, "no memory for an executor");
-        }
-#else
-        shared.reset(team);
-#endif
+        auto const held = recover_memory(
+            [&]() -> Result<void> {
+                shared.reset(team); // deletes the team where it throws
+                return {};
+            },
+            no_memory);
+        if (!held) return held.error();
         if (auto done = shared->start(threads); !done) return done.error();
         return Executor(std::move(shared));
     }

@@ -28,6 +28,7 @@
 #include "uform/options.hpp"
 #include "uform/outputs.hpp"
 #include "uform/process_mark.hpp"
+#include "uform/recovery.hpp"
 #include "uform/status.hpp"
 #include "uform/tape.hpp"
 #include "uform/text/tokenizer.hpp"
@@ -217,15 +218,9 @@ class Model {
     /// not
     ///         be changed while the model lives.
     [[nodiscard]] static Result<Model> load(std::string const &folder, LoadOptions const &options = {}) {
-#if UFORM_EXCEPTIONS
-        try {
-            return load_folder(folder, options);
-        } catch (std::bad_alloc const &) {
-            return Error::of(Status::out_of_memory, folder, ": no memory to load the model");
-        }
-#else
-        return load_folder(folder, options);
-#endif
+        return recover_memory(
+            [&] { return load_folder(folder, options); },
+            [&] { return Error::of(Status::out_of_memory, folder, ": no memory to load the model"); });
     }
 
     /// Columns of the embeddings.

@@ -22,6 +22,19 @@
 
 namespace uform {
 
+/// A merge as a file spells it. The names belong to the file.
+struct NamedMerge {
+    std::string_view left, right;
+    std::size_t place; ///< in the file, as messages count it
+
+    /// Two names with one blank between them, or nothing.
+    [[nodiscard]] static std::optional<NamedMerge> of(std::string_view text, std::size_t place) noexcept {
+        std::size_t const blank = text.find(' ');
+        if (blank == text.npos || text.find(' ', blank + 1) != text.npos) return std::nullopt;
+        return NamedMerge{text.substr(0, blank), text.substr(blank + 1), place};
+    }
+};
+
 /// Reads one file's model. The vocabulary's names belong to the JSON document.
 class ModelReader {
     JsonValue model_;
@@ -52,12 +65,12 @@ class ModelReader {
             return refuse(Status::unsupported, "the model ", type_, " is not served");
         return {};
     }
-    [[nodiscard]] Result<void> read_vocabulary() {
-        JsonValue const list = model_.find("vocab");
+    // `what` names the list in messages.
+    [[nodiscard]] Result<void> read_vocabulary(JsonValue list, std::string_view what) {
         bool const unigram = type_ == "Unigram";
         if (!list.is(unigram ? JsonKind::array : JsonKind::object))
-            return refuse(Status::corrupt, "the model's 'vocab' is no ", unigram ? "array" : "object");
-        if (list.size() == 0) return refuse(Status::corrupt, "the model's 'vocab' is empty");
+            return refuse(Status::corrupt, what, " is no ", unigram ? "array" : "object");
+        if (list.size() == 0) return refuse(Status::corrupt, what, " is empty");
         if (list.size() > greatest_id_k) return refuse(Status::unsupported, "too many tokens");
         std::vector<Trie::Entry> entries;
         entries.reserve(list.size());
@@ -125,36 +138,43 @@ class ModelReader {
     }
 
     // A merge is two names, as an array or with a blank between them.
-    [[nodiscard]] Result<std::vector<MergeTable::Merge>> read_merges(std::size_t prefix_size) const {
+    [[nodiscard]] Result<std::vector<NamedMerge>> read_merges() const {
         JsonValue const list = model_.find("merges");
         if (!list.is(JsonKind::array)) return refuse(Status::corrupt, "the model's 'merges' is no array");
+        std::vector<NamedMerge> merges;
+        merges.reserve(list.size());
+        for (std::size_t i = 0; i != list.size(); ++i) {
+            if (auto const text = list[i].string()) {
+                if (text->starts_with("#version")) continue;
+                auto const merge = NamedMerge::of(*text, i);
+                if (!merge) return refuse(Status::corrupt, "the merge ", i, ", '", *text, "', is not two tokens");
+                merges.push_back(*merge);
+                continue;
+            }
+            auto const first = list[i][0].string(), second = list[i][1].string();
+            if (!list[i].is(JsonKind::array) || list[i].size() != 2 || !first || !second)
+                return refuse(Status::corrupt, "the merge ", i, " is not two tokens");
+            merges.push_back({*first, *second, i});
+        }
+        return merges;
+    }
+    [[nodiscard]] Result<std::vector<MergeTable::Merge>> find_merges(std::vector<NamedMerge> const &named,
+                                                                     std::size_t prefix_size, std::string_view file,
+                                                                     std::string_view what) const {
         TokenTable names;
         if (!names.build(vocabulary_.entries())) return too_large();
         std::vector<MergeTable::Merge> merges;
-        merges.reserve(list.size());
+        merges.reserve(named.size());
         std::string made;
-        for (std::size_t i = 0; i != list.size(); ++i) {
-            std::string_view left, right;
-            if (auto const text = list[i].string()) {
-                if (text->starts_with("#version")) continue;
-                std::size_t const blank = text->find(' ');
-                if (blank == text->npos || text->find(' ', blank + 1) != text->npos)
-                    return refuse(Status::corrupt, "the merge ", i, ", '", *text, "', is not two tokens");
-                left = text->substr(0, blank), right = text->substr(blank + 1);
-            } else {
-                auto const first = list[i][0].string(), second = list[i][1].string();
-                if (!list[i].is(JsonKind::array) || list[i].size() != 2 || !first || !second)
-                    return refuse(Status::corrupt, "the merge ", i, " is not two tokens");
-                left = *first, right = *second;
-            }
+        for (auto const &[left, right, place] : named) {
             made.assign(left);
             if (right.size() >= prefix_size) made += right.substr(prefix_size);
             std::uint32_t const ids[] = {names.find(left), names.find(right), names.find(made)};
             std::string_view const tokens[] = {left, right, made};
             for (std::size_t j = 0; j != 3; ++j)
                 if (ids[j] == TokenTable::none_k || right.size() < prefix_size)
-                    return refuse(Status::corrupt, "the merge ", i, " of '", left, "' and '", right, "' needs '",
-                                  tokens[j], "', which is not in the vocabulary");
+                    return Error::of(Status::corrupt, file, ": the ", what, " ", place, " of '", left, "' and '", right,
+                                     "' needs '", tokens[j], "', which is not in the vocabulary");
             merges.push_back({ids[0], ids[1], static_cast<std::uint32_t>(merges.size()), ids[2]});
         }
         return merges;
@@ -180,12 +200,22 @@ class ModelReader {
         }
         auto const unknown = json_string_or_empty(model_, "unk_token", file_);
         if (!unknown) return unknown.error();
-        auto const merges = read_merges(options.prefix.size());
+        auto const named = read_merges();
+        if (!named) return named.error();
+        auto const merges = find_merges(*named, options.prefix.size(), file_, "merge");
         if (!merges) return merges.error();
         auto const unknown_id = vocabulary_.find(*unknown);
         if (unknown_id && !json_absent(model_.find("unk_token"))) options.unknown = *unknown_id;
 
-        // Where each byte became a character last, the model takes the bytes instead.
+        Bpe model;
+        if (!build(model, *merges, std::move(options), steps)) return too_large();
+        if (!unknown->empty() && !unknown_id && !model.knows_all_bytes())
+            return refuse(Status::corrupt, "the unknown token '", *unknown, "' is not in the vocabulary");
+        return WordModel(std::move(model));
+    }
+    // Where each byte became a character last, the model takes the bytes instead.
+    [[nodiscard]] bool build(Bpe &model, std::vector<MergeTable::Merge> const &merges, BpeOptions options,
+                             std::vector<PreTokenizerStep> &steps) const {
         std::deque<std::string> bytes;
         std::vector<Trie::Entry> tokens = vocabulary_.entries();
         if (!steps.empty() && steps.back().kind == PreTokenizerStep::Kind::byte_level && options.prefix.empty() &&
@@ -199,11 +229,7 @@ class ModelReader {
                 else bytes.pop_back(); // no text becomes it
             }
         }
-        Bpe model;
-        if (!model.build(tokens, *merges, std::move(options))) return too_large();
-        if (!unknown->empty() && !unknown_id && !model.knows_all_bytes())
-            return refuse(Status::corrupt, "the unknown token '", *unknown, "' is not in the vocabulary");
-        return WordModel(std::move(model));
+        return model.build(tokens, merges, std::move(options));
     }
 
   public:
@@ -218,13 +244,29 @@ class ModelReader {
                                            std::string_view file) {
         ModelReader reader(model, file);
         if (auto done = reader.read_type(); !done) return done.error();
-        if (auto done = reader.read_vocabulary(); !done) return done.error();
+        if (auto done = reader.read_vocabulary(model.find("vocab"), "the model's 'vocab'"); !done) return done.error();
         auto made = reader.type_ == "WordPiece"   ? reader.word_piece()
                     : reader.type_ == "BPE"       ? reader.bpe(steps)
                     : reader.type_ == "WordLevel" ? reader.word_level()
                                                   : reader.unigram();
         if (!made) return std::move(made).error();
         return Read{std::move(*made), std::move(reader.vocabulary_)};
+    }
+    /// Reads a BPE model without an unknown token whose vocabulary and merges stand in files of their own: an object of
+    /// ids, and merges by their lines. `steps` as above.
+    ///
+    /// Errors  `corrupt` or `unsupported`, naming the file that is wrong, and the line of a merge.
+    [[nodiscard]] static Result<Read> read_bpe(JsonValue vocabulary, std::vector<NamedMerge> const &merges,
+                                               std::vector<PreTokenizerStep> &steps, std::string_view vocabulary_file,
+                                               std::string_view merges_file) {
+        ModelReader reader(JsonValue(), vocabulary_file);
+        reader.type_ = "BPE";
+        if (auto done = reader.read_vocabulary(vocabulary, "the vocabulary"); !done) return done.error();
+        auto const found = reader.find_merges(merges, 0, merges_file, "merge in line");
+        if (!found) return found.error();
+        Bpe model;
+        if (!reader.build(model, *found, {}, steps)) return reader.too_large();
+        return Read{WordModel(std::move(model)), std::move(reader.vocabulary_)};
     }
 };
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,16 +14,14 @@
 
 #include "uform/buffer.hpp"
 #include "uform/config.hpp"
-#include "uform/file.hpp"
+#include "uform/recovery.hpp"
 #include "uform/status.hpp"
 #include "uform/text/framing.hpp"
 #include "uform/text/id_sink.hpp"
 #include "uform/text/token_sink.hpp"
-#include "uform/text/tokenizer_config.hpp"
-#include "uform/text/tokenizer_json.hpp"
+#include "uform/text/tokenizer_layout.hpp"
 #include "uform/text/tokenizer_parts.hpp"
 #include "uform/text/tokenizer_pipeline.hpp"
-#include "uform/text/vocab_txt.hpp"
 
 namespace uform {
 
@@ -72,11 +69,13 @@ class Tokenizer {
     [[nodiscard]] Result<std::string> decode_tokens(std::span<std::uint32_t const> ids, bool skip_special) const;
 
   public:
-    /// Loads tokenizer.json of a folder, or vocab.txt with tokenizer_config.json where there is none.
+    /// Loads tokenizer.json of a folder. Where there is none, the class that tokenizer_config.json or config.json names
+    /// says what is read: vocab.json and merges.txt for RoBERTa, a sentencepiece model of the type Unigram for
+    /// XLM-RoBERTa and CamemBERT, else vocab.txt; with the JSON files beside it that name special and added tokens.
     ///
-    /// Errors  `io` for neither, or a file that can't be read; `corrupt` for a damaged one; `unsupported` for another
-    ///         model, normalizer, pre_tokenizer or post_processor, and for a folder whose tokenizer stands in
-    ///         vocab.json or a sentencepiece model only. Each names the file and what is wrong.
+    /// Errors  `io` for none of these, or a file that can't be read; `corrupt` for a damaged one; `unsupported` for
+    ///         another model, normalizer, pre_tokenizer or post_processor, and for a folder without tokenizer.json of
+    ///         another class, or of none, whose tokenizer isn't vocab.txt. Each names the file and what is wrong.
     /// Memory  about 2 MB for 30,000 tokens; where it can't be had, `out_of_memory`.
     [[nodiscard]] static Result<Tokenizer> load(std::string const &folder, TokenizerOptions const &options = {});
 
@@ -145,32 +144,15 @@ class Tokenizer {
 };
 
 inline Result<Tokenizer> Tokenizer::load(std::string const &folder, TokenizerOptions const &options) {
-#if UFORM_EXCEPTIONS
-    try {
-        return load_folder(folder, options);
-    } catch (std::bad_alloc const &) {
-        return Error::of(Status::out_of_memory, folder, ": no memory to load the tokenizer");
-    }
-#else
-    return load_folder(folder, options);
-#endif
+    return recover_memory(
+        [&] { return load_folder(folder, options); },
+        [&] { return Error::of(Status::out_of_memory, folder, ": no memory to load the tokenizer"); });
 }
 
 inline Result<Tokenizer> Tokenizer::load_folder(std::string const &folder, TokenizerOptions const &options) {
-    std::string path = join_path(folder, "tokenizer.json");
-    bool const old = !file_exists(path) && file_exists(join_path(folder, "vocab.txt"));
-    if (!old && !file_exists(path))
-        for (std::string_view name : {"vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model"})
-            if (file_exists(join_path(folder, name)))
-                return Error::of(Status::unsupported, join_path(folder, name),
-                                 ": not served without a tokenizer.json, which the reference's save_pretrained writes");
-    if (old) path = join_path(folder, "vocab.txt");
-    auto const file = File::map(path);
-    if (!file) return file.error();
-    auto parts = old ? VocabTxt::read(folder, file->text(), path) : TokenizerJson::read(file->text(), path);
+    std::string path;
+    auto parts = TokenizerLayout::read(folder, path);
     if (!parts) return std::move(parts).error();
-    if (!old)
-        if (auto done = compare_with_config(folder, *parts); !done) return done.error();
 
     auto state = std::make_shared<State>();
     auto pipeline = TokenizerPipeline::of(*parts, options.lowercase_first, path);
@@ -270,15 +252,9 @@ inline Result<std::vector<std::uint32_t>> Tokenizer::encode(std::string_view tex
     Buffer<std::uint32_t> ids;
     TokenizerScratch scratch;
     if (auto const cut = encode_into(text, SIZE_MAX, ids, scratch); !cut) return cut.error();
-#if UFORM_EXCEPTIONS
-    try {
-        return std::vector<std::uint32_t>(ids.begin(), ids.end());
-    } catch (std::bad_alloc const &) {
-        return no_memory();
-    }
-#else
-    return std::vector<std::uint32_t>(ids.begin(), ids.end());
-#endif
+    return recover_memory(
+        [&]() -> Result<std::vector<std::uint32_t>> { return std::vector<std::uint32_t>(ids.begin(), ids.end()); },
+        no_memory);
 }
 
 inline Result<std::size_t> Tokenizer::count(std::string_view text) const {
@@ -299,15 +275,7 @@ inline Result<std::string> Tokenizer::decode_tokens(std::span<std::uint32_t cons
 }
 
 inline Result<std::string> Tokenizer::decode(std::span<std::uint32_t const> ids, bool skip_special) const {
-#if UFORM_EXCEPTIONS
-    try {
-        return decode_tokens(ids, skip_special);
-    } catch (std::bad_alloc const &) {
-        return no_memory();
-    }
-#else
-    return decode_tokens(ids, skip_special);
-#endif
+    return recover_memory([&] { return decode_tokens(ids, skip_special); }, no_memory);
 }
 
 } // namespace uform

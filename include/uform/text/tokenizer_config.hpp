@@ -6,8 +6,9 @@
 #include <string_view>
 
 #include "uform/status.hpp"
+#include "uform/text/json_fields.hpp"
+#include "uform/text/optional_json.hpp"
 #include "uform/text/tokenizer_parts.hpp"
-#include "uform/text/vocab_txt.hpp"
 
 namespace uform {
 
