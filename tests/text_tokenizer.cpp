@@ -365,3 +365,27 @@ TEST_CASE("copies share, and many threads may use one") {
     for (std::thread &thread : threads) thread.join();
     CHECK(right == std::vector<int>(4, 50));
 }
+
+// Source: tokenizers 0.23.3 on these files, `decode([4, 50], skip_special_tokens=True)`.
+TEST_CASE("a special token is left out of decoded text while its name is a special one's") {
+    std::string const plain = read_file(data_path("tiny/tokenizer.json"));
+    std::string const mask =
+        R"({"id": 4, "content": "[MASK]", "single_word": false, "lstrip": false, "rstrip": false, )";
+    auto const changed = [&](std::string_view from, std::string_view to) {
+        std::string text = plain;
+        auto const at = text.find(from);
+        REQUIRE(at != text.npos);
+        return text.replace(at, from.size(), to);
+    };
+    std::string const special = mask + R"("normalized": false, "special": true})";
+    std::uint32_t const ids[] = {4, 50};
+    auto const decoded = [&](std::string_view to) {
+        MadeFolder const folder(changed(special, to));
+        return load(folder.path()).decode(ids).value();
+    };
+    CHECK(decoded(special) == "b");
+    CHECK(decoded(mask + R"("normalized": true, "special": true})") == "[mask] b"); // is named as normalised
+    CHECK(decoded(special + ", " + mask + R"("normalized": false, "special": false})") == "b"); // once special, always
+    CHECK(decoded(mask + R"("normalized": false, "special": false}, )" + special) == "b");
+    CHECK(decoded(mask + R"("normalized": false, "special": false})") == "[MASK] b");
+}

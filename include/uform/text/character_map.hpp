@@ -109,14 +109,14 @@ class CharacterMap {
   public:
     /// Reads the bytes of a map. False: damaged. Allocates.
     [[nodiscard]] bool read(std::string_view bytes) {
-        if (bytes.size() < 4) return bytes.empty();
+        if (bytes.size() < 4) return false;
         auto const number = [&](std::size_t at) {
             std::uint32_t value = 0;
             for (std::size_t i = 4; i-- != 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
             return value;
         };
         std::size_t const size = number(0);
-        if (size > bytes.size() - 4 || size % 4 != 0) return false;
+        if (size == 0 || size > bytes.size() - 4 || size % 4 != 0) return false;
         units_.resize(size / 4);
         for (std::size_t i = 0; i != units_.size(); ++i) units_[i] = number(4 + 4 * i);
         texts_ = bytes.substr(4 + size);

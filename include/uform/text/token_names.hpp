@@ -72,13 +72,14 @@ class TokenNames {
         if (at == names_.end() || at->id != id) return std::nullopt;
         return std::string_view(bytes_).substr(at->first, at->size);
     }
-    /// Gives a token that is there another text.
+    /// Gives a token that is there another text, under which it is no special one, as in the reference.
     void respell(std::uint32_t id, std::string_view text) {
         auto const at = std::lower_bound(names_.begin(), names_.end(), id,
                                          [](Name const &name, std::uint32_t key) { return name.id < key; });
         if (at == names_.end() || at->id != id) return;
         at->first = bytes_.size(), at->size = static_cast<std::uint32_t>(text.size());
         bytes_ += text;
+        std::erase(special_, id);
     }
     [[nodiscard]] bool is_special(std::uint32_t id) const noexcept {
         return std::binary_search(special_.begin(), special_.end(), id);

@@ -48,7 +48,7 @@ class TokenSink {
         char const *const begin = name.data(), *const end = begin + name.size();
         for (char const *at = begin; at != end && is_blank(utf8::read(at));) ++leading;
         for (char const *at = end; at != begin && is_blank(utf8::read_back(at));) ++trailing;
-        if (leading != 0 && trimming_.keeps_first && (count_ == 0 || token.first == 0)) --leading;
+        if (leading == 1 && trimming_.keeps_first && (count_ == 0 || token.first == 0)) leading = 0;
         std::string_view const input = trimming_.input;
         for (; leading != 0 && token.first < token.last; --leading)
             token.first += utf8::sequence_at(input.data() + token.first, input.size() - token.first).size;

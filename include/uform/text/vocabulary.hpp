@@ -125,7 +125,7 @@ class AddedTokenList {
         if (expected && *expected != token.id)
             warnings.push_back(std::string(file) + ": the added token '" + token.content + "' has the id " +
                                std::to_string(token.id) + ", not " + std::to_string(*expected) + " as the file says");
-        if (listed) *listed = std::move(token);
+        if (listed) token.special |= listed->special, *listed = std::move(token); // once special, always
         else tokens_.push_back(std::move(token));
         return {};
     }
