@@ -124,7 +124,7 @@ TEST_CASE("weights that aren't safetensors are refused with the way out") {
     require_error(Checkpoint::open(folder / "absent"), Status::io, {folder / "absent", "model.safetensors"});
     folder.write("pytorch_model.bin.index.json", "{}");
     require_error(Checkpoint::open(folder.path()), Status::unsupported,
-                  {folder / "pytorch_model.bin.index.json", "python -c", "save_pretrained"});
+                  {folder / "pytorch_model.bin.index.json", "python -c", "save_file"});
     folder.write("pytorch_model.bin", "pickle");
     require_error(Checkpoint::open(folder.path()), Status::unsupported,
                   {folder / "pytorch_model.bin", "python -c", "save_file", folder / "model.safetensors"});

@@ -124,6 +124,13 @@ inline Result<void> Checkpoint::add_shards(std::string const &folder, std::strin
     return {};
 }
 
+/// A path as one word of a POSIX shell's command.
+[[nodiscard]] inline std::string quoted_for_shell(std::string_view path) {
+    std::string word = "'";
+    for (char const c : path) c == '\'' ? word += "'\\''" : word += c;
+    return word += '\'';
+}
+
 inline Result<Checkpoint> Checkpoint::open(std::string const &folder) {
     Checkpoint checkpoint;
     auto const whole = join_path(folder, "model.safetensors");
@@ -141,14 +148,17 @@ inline Result<Checkpoint> Checkpoint::open(std::string const &folder) {
             "python -c \"import sys,torch;from safetensors.torch import save_file;"
             "save_file({k:v.contiguous().clone() for k,v in torch.load(sys.argv[1],'cpu',weights_only=True).items()},"
             "sys.argv[2],{'format':'pt'})\" ",
-            pickled, " ", whole);
+            quoted_for_shell(pickled), " ", quoted_for_shell(whole));
     } else if (auto const pickles = join_path(folder, "pytorch_model.bin.index.json"); file_exists(pickles)) {
-        opened =
-            Error::of(Status::unsupported, pickles,
-                      ": shards of pickles, which aren't read, as they could run any code. Convert them, if you trust "
-                      "them: python -c \"import sys,transformers;"
-                      "transformers.AutoModel.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])\" ",
-                      folder);
+        opened = Error::of(
+            Status::unsupported, pickles,
+            ": shards of pickles, which aren't read, as they could run any code. Convert them, if you trust them: "
+            "python -c \"import sys,json,torch,os.path as p;from safetensors.torch import save_file;"
+            "save_file({k:v.contiguous().clone() for f in "
+            "sorted({*json.load(open(sys.argv[1]))['weight_map'].values()}) "
+            "for k,v in torch.load(p.join(p.dirname(sys.argv[1]),f),'cpu',weights_only=True).items()},"
+            "sys.argv[2],{'format':'pt'})\" ",
+            quoted_for_shell(pickles), " ", quoted_for_shell(whole));
     } else {
         opened = Error::of(Status::io, folder,
                            ": no weights here: neither model.safetensors nor model.safetensors.index.json");

@@ -332,11 +332,21 @@ inline constexpr EncoderFamily encoder_families_k[] = {
     {"nomic_bert", "NomicBert", read_nomic_bert},
 };
 
+/// Refuses a model that is a class of the folder's own code, which may compute anything, whatever the other keys say.
+/// That of NomicBERT's first files is known.
+inline void refuse_own_code(Fields &fields, EncoderFamily const &family) noexcept {
+    JsonValue const model = fields.find("auto_map").find("AutoModel");
+    auto const name = model.string().value_or(std::string_view());
+    if (!model || (family.read == read_nomic_bert && name.ends_with(".NomicBertModel"))) return;
+    fields.refuse(Status::unsupported, "auto_map", ": AutoModel is \"", name,
+                  "\", code of the folder's own, which isn't run");
+}
+
 /// Reads and checks a `config.json`.
 ///
 /// Errors  `io`; `corrupt` for what isn't JSON, values of a wrong type, of 0 or less, beyond any model, or that
-///         contradict each other; `unsupported` for another architecture, activation or position embedding, a
-///         decoder, and quantised weights. Each names the file, the key and the value.
+///         contradict each other; `unsupported` for another architecture, activation or position embedding, code of
+///         the folder's own, a decoder, and quantised weights. Each names the file, the key and the value.
 [[nodiscard]] inline Result<EncoderConfiguration> read_encoder_configuration(std::string path) {
     auto file = JsonFile::read_object(std::move(path));
     if (!file) return std::move(file).error();
@@ -353,6 +363,7 @@ inline constexpr EncoderFamily encoder_families_k[] = {
         return Error::of(Status::unsupported, file->path, ": model_type is ", shown(fields.find("model_type")), "; ",
                          served, " are served");
     read_architectures(fields, family->class_prefix, encoder);
+    refuse_own_code(fields, *family);
     for (std::string_view const key : {"is_decoder", "add_cross_attention"})
         if (fields.boolean(key, false)) fields.refuse(Status::unsupported, key, " is true; only encoders are served");
     if (!fields.is_absent("quantization_config"))
