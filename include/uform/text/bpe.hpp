@@ -2,10 +2,11 @@
 #ifndef UFORM_TEXT_BPE_HPP
 #define UFORM_TEXT_BPE_HPP
 
-#include <algorithm> // std::push_heap, std::pop_heap
+#include <algorithm> // std::sort, std::push_heap, std::pop_heap
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional> // std::greater
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,19 +40,12 @@ class Bpe {
         std::uint32_t size; // bytes; 0: merged into another
         std::uint32_t before, after;
     };
-    struct Candidate {
-        std::uint32_t rank, id;
-        std::uint32_t place;
-        // The heap has the greatest at its top.
-        [[nodiscard]] bool operator<(Candidate const &other) const noexcept {
-            return rank != other.rank ? rank > other.rank : place > other.place;
-        }
-    };
     static constexpr std::uint32_t end_k = UINT32_MAX;
     static constexpr std::size_t few_k = 48; // symbols up to which looking at all pairs is quicker than a heap
 
     TokenTable tokens_; // marked where the merges make a token of its own text
     MergeTable merges_;
+    std::vector<std::uint32_t> made_; // by rank, the token that a merge makes
     BpeOptions options_;
     std::array<std::uint32_t, 256> bytes_{};    // tokens of one byte, where those are the characters
     std::array<std::uint32_t, 256> fallback_{}; // tokens of an unknown character's bytes
@@ -60,16 +54,19 @@ class Bpe {
     /// Memory of a call, kept by the caller.
     struct Scratch {
         Buffer<Symbol> symbols;
-        Buffer<Candidate> candidates;
-        Buffer<char> spelling; ///< a character with prefix and suffix
+        Buffer<std::uint64_t> candidates; ///< the rank of each, and below it the place of its left symbol
+        Buffer<char> spelling;            ///< a character with prefix and suffix
     };
 
-    /// `tokens` has every token once, as bytes where `options.bytes`. False: too large.
+    /// `tokens` has every token once, as bytes where `options.bytes`; merges have the ranks from 0 on, once each.
+    /// False: too large.
     [[nodiscard]] bool build(std::vector<Trie::Entry> const &tokens, std::vector<MergeTable::Merge> const &merges,
                              BpeOptions options) {
         options_ = std::move(options);
         if (!tokens_.build(tokens)) return false;
         merges_.build(merges);
+        made_.assign(merges.size(), 0);
+        for (MergeTable::Merge const &merge : merges) made_[merge.rank] = merge.id;
         bytes_.fill(TokenTable::none_k), fallback_.fill(TokenTable::none_k);
         static constexpr char digits[] = "0123456789ABCDEF";
         for (std::size_t i = 0; i != 256; ++i) {
@@ -194,34 +191,47 @@ class Bpe {
         }
         symbols.truncate(count);
     }
+    // Takes pairs by rank, of equal ranks the leftmost. Those of the word are sorted once, and those that merges make
+    // wait in a heap of their own, which is smaller: most of the time goes there.
     [[nodiscard]] bool merge_many(Scratch &scratch) const noexcept {
         Buffer<Symbol> &symbols = scratch.symbols;
-        Buffer<Candidate> &heap = scratch.candidates;
-        heap.clear();
-        auto const candidate = [&](std::uint32_t place) {
-            MergeTable::Merge const &found = merges_.find(symbols[place].id, symbols[symbols[place].after].id);
-            return found.rank == MergeTable::none_k || heap.push_back({found.rank, found.id, place});
+        Buffer<std::uint64_t> &pairs = scratch.candidates;
+        pairs.clear();
+        auto const add = [&](std::uint32_t place) {
+            std::uint64_t const rank = merges_.find(symbols[place].id, symbols[symbols[place].after].id).rank;
+            return rank == MergeTable::none_k || pairs.push_back(rank << 32 | place);
         };
         for (std::uint32_t i = 0; i + 1 < symbols.size(); ++i)
-            if (!candidate(i)) return false;
-        std::make_heap(heap.begin(), heap.end());
-        while (!heap.empty()) {
-            std::pop_heap(heap.begin(), heap.end());
-            Candidate const top = heap.back();
-            heap.truncate(heap.size() - 1);
-            Symbol &left = symbols[top.place];
+            if (!add(i)) return false;
+        std::sort(pairs.begin(), pairs.end());
+        std::size_t const sorted = pairs.size(); // where the heap begins
+        std::greater<> const later;
+        auto const add_made = [&](std::uint32_t place) {
+            std::size_t const before = pairs.size();
+            if (!add(place)) return false;
+            if (pairs.size() != before) std::push_heap(pairs.begin() + sorted, pairs.end(), later);
+            return true;
+        };
+        for (std::size_t next = 0; next != sorted || pairs.size() != sorted;) {
+            std::uint64_t pair;
+            if (pairs.size() == sorted || (next != sorted && pairs[next] < pairs[sorted])) {
+                pair = pairs[next++];
+            } else {
+                std::pop_heap(pairs.begin() + sorted, pairs.end(), later);
+                pair = pairs.back();
+                pairs.truncate(pairs.size() - 1);
+            }
+            auto const place = static_cast<std::uint32_t>(pair);
+            Symbol &left = symbols[place];
             if (left.size == 0 || left.after == end_k) continue;
             Symbol &right = symbols[left.after];
+            // It may be another pair by now, which counts only where it becomes the same token, as in the reference.
             MergeTable::Merge const &found = merges_.find(left.id, right.id);
-            if (found.rank == MergeTable::none_k || found.id != top.id) continue; // the pair is no longer there
-            left.id = top.id, left.size += right.size, left.after = right.after, right.size = 0;
-            if (left.after != end_k) symbols[left.after].before = top.place;
-            std::size_t before = heap.size();
-            if (left.before != end_k && !candidate(left.before)) return false;
-            if (heap.size() != before) std::push_heap(heap.begin(), heap.end());
-            before = heap.size();
-            if (left.after != end_k && !candidate(top.place)) return false;
-            if (heap.size() != before) std::push_heap(heap.begin(), heap.end());
+            if (found.rank == MergeTable::none_k || found.id != made_[pair >> 32]) continue;
+            left.id = found.id, left.size += right.size, left.after = right.after, right.size = 0;
+            if (left.after != end_k) symbols[left.after].before = place;
+            if (left.before != end_k && !add_made(left.before)) return false;
+            if (left.after != end_k && !add_made(place)) return false;
         }
         std::size_t count = 0;
         for (Symbol const &symbol : symbols)
