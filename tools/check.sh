@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What takes longer than the tests: the same tests under Clang, AddressSanitizer with UndefinedBehaviorSanitizer, and
-# ThreadSanitizer, and with -march=native; planted faults; then the formatter and the linter. Run it before a change is
-# called done.
-#   tools/check.sh [STEP…]     steps: clang sanitize threads native mutants format tidy; all where none is named
+# ThreadSanitizer, and with -march=native; planted faults; a minute of each fuzz target; then the formatter and the
+# linter. Run it before a change is called done.
+#   tools/check.sh [STEP…]     steps: clang sanitize threads native mutants fuzz format tidy; all where none is named
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,7 +10,7 @@ tools/install.sh g++ clang libclang-rt-14-dev clang-format clang-tidy meson ninj
 tools/fetch_model.py all-MiniLM-L6-v2 || echo "the model can't be had: tests that need it are skipped"
 
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(clang sanitize threads native mutants format tidy)
+[ ${#steps[@]} -gt 0 ] || steps=(clang sanitize threads native mutants fuzz format tidy)
 failed=()
 
 # build and test in a folder of their own: name, compiler, options of meson
@@ -28,6 +28,7 @@ for step in "${steps[@]}"; do
   threads) variant threads clang++ -Doptimization=1 -Ddebug=true -Db_sanitize=thread -Db_lundef=false || failed+=("$step") ;;
   native) variant native g++ -Dcpp_args=-march=native || failed+=("$step") ;;
   mutants) tests/explorer/mutants.py || failed+=("$step") ;;
+  fuzz) fuzz/run.sh 60 || failed+=("$step") ;;
   format) git ls-files '*.hpp' '*.cpp' | grep -v unicode_tables | xargs clang-format --dry-run --Werror || failed+=("$step") ;;
   tidy) for unit in examples/*.cpp; do clang-tidy --quiet "$unit" -- -std=c++20 -Iinclude || failed+=("$step $unit"); done ;;
   *) echo "no such step: $step" >&2; exit 2 ;;
