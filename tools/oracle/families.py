@@ -3,8 +3,8 @@
 A checkpoint is a pure function of this file: each weight comes from a stream seeded by its family and its own name, at
 scales near those of trained models, so that a wrong epsilon, activation, position or window shows.
 
-DistilBERT and MPNet come with their tokenizer and are asked through sentence-transformers. The others are asked for
-ids drawn at random, padding ids among them: what is compared is the encoder.
+Those with a tokenizer are asked about texts, through sentence-transformers. The others are asked for ids drawn at
+random, padding ids among them: what is compared is the encoder.
 """
 
 import dataclasses
@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 import tiny
+from family_tokenizers import configuration, ids_of, small
 from safetensors.numpy import save_file
+from script_texts import broken_texts, script_texts
 
 ROBERTA = {
     "model_type": "roberta",
@@ -48,7 +50,8 @@ class Family:
     normalize: bool = True
     max_seq_length: int | None = None
     lengths: tuple[int, ...] = (1, 2, 3, 5, 9, 17, 33, 64)  # of the texts of random ids
-    tokenizer: str = ""  # "bert" or "mpnet": texts instead of ids
+    tokenizer: str = ""  # a kind of family_tokenizers.py: texts instead of ids
+    shared_tokenizer: bool = False  # its tokenizer.json is that of tests/data/text
 
 
 FAMILIES = {
@@ -101,7 +104,7 @@ FAMILIES = {
         pooling=["cls", "mean"],
         normalize=False,
         max_seq_length=32,
-        tokenizer="bert",
+        tokenizer="distilbert",
     ),
     "mpnet": Family(
         {
@@ -207,6 +210,22 @@ FAMILIES = {
 }
 
 
+def with_tokenizer(name: str, positions: int, max_seq_length: int) -> Family:
+    """The family as above with texts for it, in fewer layers, since its table of pieces is larger."""
+    config = {**FAMILIES[name].config, "max_position_embeddings": positions}
+    config |= {"hidden_size": 32, "intermediate_size": 40, "num_attention_heads": 4}
+    return dataclasses.replace(
+        FAMILIES[name], config=config, max_seq_length=max_seq_length, tokenizer=name, shared_tokenizer=True
+    )
+
+
+FAMILIES |= {
+    "roberta-text": with_tokenizer("roberta", 66, 64),
+    "xlm-roberta-text": with_tokenizer("xlm-roberta", 58, 48),
+    "modernbert-text": with_tokenizer("modernbert", 96, 96),
+}
+
+
 def draw(family: str, name: str, shape: tuple[int, ...]) -> np.ndarray:
     """The weight called `name`, f32. NumPy promises that RandomState's streams never change."""
     seed = int.from_bytes(hashlib.sha256(f"{family}/{name}".encode()).digest()[:4], "little")
@@ -242,64 +261,29 @@ def published_names(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return renamed
 
 
-def mpnet_tokenizer() -> tuple[list[str], dict[str, Any]]:
-    """The pieces by id, and tokenizer.json."""
-    pieces = ["<s>", "<pad>", "</s>", "<unk>", *tiny.vocabulary(tiny.UNCASED)[:400], "<mask>"]
-    ids = {piece: number for number, piece in enumerate(pieces)}
-    value = tiny.tokenizer_json(pieces[4:], True)
-    flags = {"single_word": False, "rstrip": False, "special": True}
-    special = ("<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>")
-    value["added_tokens"] = [
-        {"id": ids[token], "content": token, **flags, "lstrip": token == "<mask>", "normalized": token == "<unk>"}
-        for token in sorted(special, key=lambda token: ids[token])
-    ]
-    value["padding"]["pad_id"], value["padding"]["pad_token"] = ids["<pad>"], "<pad>"
-    value["post_processor"] = {
-        "type": "RobertaProcessing",
-        "sep": ["</s>", ids["</s>"]],
-        "cls": ["<s>", ids["<s>"]],
-        "trim_offsets": True,
-        "add_prefix_space": False,
-    }
-    value["model"]["vocab"] = ids
-    return pieces, value
-
-
-def write_tokenizer(folder: pathlib.Path, family: Family) -> int:
-    """Writes the tokenizer's files; answers how many pieces it has."""
-    limit = family.config["max_position_embeddings"] - (2 if family.tokenizer == "mpnet" else 0)
-    if family.tokenizer == "mpnet":
-        pieces, value = mpnet_tokenizer()
-        names = {"bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "cls_token": "<s>"}
-        names |= {"unk_token": "[UNK]", "pad_token": "<pad>", "mask_token": "<mask>"}
-        config = {"do_lower_case": True, "tokenizer_class": "MPNetTokenizer"}
-    else:
-        pieces = tiny.vocabulary(tiny.CASED)
-        value = tiny.tokenizer_json(pieces, False)
-        names = {f"{token[1:-1].lower()}_token": token for token in tiny.SPECIAL_TOKENS}
-        config = {"do_lower_case": False, "tokenizer_class": "DistilBertTokenizer"}
-    config |= {**names, "strip_accents": None, "tokenize_chinese_chars": True, "model_max_length": limit}
-    tiny.write_json(folder / "tokenizer.json", value)
-    tiny.write_json(folder / "tokenizer_config.json", config)
-    return len(pieces)
-
-
-def write_checkpoint(folder: pathlib.Path, name: str) -> None:
-    """Writes the folder of a family as sentence-transformers publishes one."""
+def write_checkpoint(folder: pathlib.Path, family: Family, streams: str, tokenizer: dict[str, Any] | None) -> None:
+    """Writes a folder as sentence-transformers publishes one, its weights drawn from the streams called `streams`."""
     import torch
     import transformers
 
-    family = FAMILIES[name]
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
     config = dict(family.config)
-    if family.tokenizer:
-        config["vocab_size"] = write_tokenizer(folder, family)
+    if tokenizer:
+        ids = ids_of(tokenizer)
+        config["vocab_size"] = len(ids)
+        if family.tokenizer == "modernbert":
+            config |= {f"{name}_token_id": ids[f"[{name.upper()}]"] for name in ("pad", "cls", "sep")}
+            config |= {"bos_token_id": ids["[CLS]"], "eos_token_id": ids["[SEP]"]}
+        # Positions start behind the padding id's, which is 1.
+        limit = config["max_position_embeddings"] - (2 if config["pad_token_id"] == 1 else 0)
+        tiny.write_json(folder / "tokenizer.json", tokenizer)
+        tiny.write_json(folder / "tokenizer_config.json", configuration(family.tokenizer, limit))
     tiny.write_json(folder / "config.json", config)
     with torch.device("meta"):
         model = getattr(transformers, family.model)(transformers.AutoConfig.from_pretrained(folder))
-    weights = {key: draw(name, key, tuple(value.shape)) for key, value in sorted(model.named_parameters())}
+    weights = {key: draw(streams, key, tuple(value.shape)) for key, value in sorted(model.named_parameters())}
     weights = {key: value for key, value in weights.items() if not key.startswith("pooler.")}
-    if name == "nomic-bert":
+    if family.model == "NomicBertModel":
         weights = published_names(weights)
     save_file({family.prefix + key: value for key, value in weights.items()}, folder / "model.safetensors")
     (folder / "model.safetensors").chmod(0o644)  # safetensors writes for the owner only
@@ -360,24 +344,38 @@ def answer_ids(folder: pathlib.Path, texts: list[np.ndarray], **overrides: Any) 
 
 
 TEXTS = [*tiny.TEXTS, "a <mask> b <pad> c </s>", "<s>", "long " * 126 + "end", "time, and " * 100]
+STATES_EVERY = 6  # of texts in many scripts, every so manieth has its states in the golden
+
+
+def family_records(family: Family) -> list[dict[str, str]]:
+    """The texts of a family with a tokenizer."""
+    if not family.shared_tokenizer:
+        return [{"text": text} for text in TEXTS[::2] + TEXTS[-3:]]
+    texts = script_texts()[::11] + TEXTS[-4:]
+    return [{"text": text} for text in texts] + [{"hex": text.hex()} for text in broken_texts(texts[10:70:10], "golden")]
 
 
 def make_family(folder: pathlib.Path, name: str) -> None:
-    from reference import Reference, ragged, save_golden, sha256_of
+    from reference import Reference, ragged, save_golden, sha256_of, text_of
 
     family = FAMILIES[name]
-    write_checkpoint(folder, name)
+    write_checkpoint(folder, family, name, small(family.tokenizer) if family.tokenizer else None)
     about: dict[str, Any] = {"weights_sha256": sha256_of(folder / "model.safetensors"), "precision": "float64, cast"}
     tensors: dict[str, np.ndarray] = {}
     if family.tokenizer:
         asked = Reference(folder)
-        texts = TEXTS[::2] + TEXTS[-3:]
-        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        if family.shared_tokenizer:
+            (folder / "tokenizer.json").unlink()
+        records = family_records(family)
+        lines = "".join(json.dumps(record) + "\n" for record in records)
         (folder / "texts.jsonl").write_text(lines, encoding="utf-8")
-        answers = [asked.answer(text) for text in texts]
+        answers = [asked.answer(text_of(record)) for record in records]
         offsets, ids = ragged(answer.ids for answer in answers)
         tensors["cut"] = np.array([answer.cut for answer in answers], dtype=np.uint32)
         states, embeddings = [answer.states for answer in answers], [answer.embedding for answer in answers]
+        if family.shared_tokenizer:
+            tensors["states_texts"] = np.arange(0, len(answers), STATES_EVERY, dtype=np.uint32)
+            states = states[::STATES_EVERY]
     else:
         texts = random_ids(name)
         offsets, ids = ragged(texts)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes what lies under tests/data from the reference libraries, or checks that what lies there is what they answer.
 
-    make_goldens.py [minilm] [tiny] [wordpiece] [families] [codepoints]       the parts named, or all
+    make_goldens.py [minilm] [mpnet] [tiny] [wordpiece] [families] [codepoints]       the parts named, or all
     make_goldens.py --check                                        the same into a scratch folder, then compares
 
-Run by build/oracle/bin/python, see README.md; `minilm` and `codepoints` need tools/fetch_model.py all-MiniLM-L6-v2.
+Run by build/oracle/bin/python, see README.md; `minilm` and `codepoints` need tools/fetch_model.py all-MiniLM-L6-v2,
+`mpnet` needs tools/fetch_model.py all-mpnet-base-v2.
 `--check` wants files of text to be equal, and of tensors the integers equal and the floats within 1e-6 (another
 processor may sum in another order). Exit status 1 on a difference.
 """
@@ -25,8 +26,8 @@ from safetensors.numpy import load_file  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODEL = ROOT / "models" / "all-MiniLM-L6-v2"
-STATES_TOKENS = 520  # about as many tokens of states are kept for MiniLM, of at most
-STATES_TEXTS = 22  # texts
+MPNET = ROOT / "models" / "all-mpnet-base-v2"
+STATES_TEXTS = 22  # of at most so many texts are states kept for a real model
 
 
 def escaped(value: Any) -> str:
@@ -43,12 +44,12 @@ def write_texts(path: pathlib.Path, records: list[dict[str, str]]) -> None:
     path.write_text("".join(escaped(record) + "\n" for record in records), encoding="utf-8")
 
 
-def chosen_for_states(counts: list[int]) -> list[int]:
-    """Texts spread over the whole list, none of them long but one."""
+def chosen_for_states(counts: list[int], tokens: int, step: int) -> list[int]:
+    """Texts spread over the whole list, of so many tokens at most, none of them long but one."""
     chosen, total = [], 0
-    long = next(index for index, count in enumerate(counts) if 80 <= count <= 110)
-    for index in [long, *range(3, len(counts), 11)]:
-        if index not in chosen and (counts[index] <= 40 or index == long) and total + counts[index] <= STATES_TOKENS:
+    long = next((index for index, count in enumerate(counts) if 80 <= count <= 110 and count <= tokens), 0)
+    for index in [long, *range(3, len(counts), step)]:
+        if index not in chosen and (counts[index] <= 40 or index == long) and total + counts[index] <= tokens:
             chosen.append(index)
             total += counts[index]
         if len(chosen) == STATES_TEXTS:
@@ -56,17 +57,16 @@ def chosen_for_states(counts: list[int]) -> list[int]:
     return sorted(chosen)
 
 
-def make_minilm(out: pathlib.Path) -> None:
-    from minilm_texts import records
+def make_real(folder: pathlib.Path, model: pathlib.Path, texts: list[dict[str, str]], tokens: int, step: int) -> None:
+    """A real model's answers, with the states of some texts, of so many tokens at most."""
     from reference import Reference, ragged, read_texts, save_golden, sha256_of
 
-    folder = out / "minilm"
     folder.mkdir(parents=True, exist_ok=True)
-    write_texts(folder / "texts.jsonl", records())
-    reference = Reference(MODEL)
+    write_texts(folder / "texts.jsonl", texts)
+    reference = Reference(model)
     answers = [reference.answer(text) for text in read_texts(folder / "texts.jsonl")]
     offsets, ids = ragged(answer.ids for answer in answers)
-    chosen = chosen_for_states([len(answer.ids) for answer in answers])
+    chosen = chosen_for_states([len(answer.ids) for answer in answers], tokens, step)
     tensors = {
         "offsets": offsets,
         "ids": ids,
@@ -77,10 +77,28 @@ def make_minilm(out: pathlib.Path) -> None:
     }
     about = {
         "texts_sha256": sha256_of(folder / "texts.jsonl"),
-        "weights_sha256": sha256_of(MODEL / "model.safetensors"),
+        "weights_sha256": sha256_of(model / "model.safetensors"),
         "precision": "float64, cast to float32",
     }
     save_golden(folder / "golden.safetensors", tensors, about)
+
+
+def make_minilm(out: pathlib.Path) -> None:
+    from minilm_texts import records
+
+    make_real(out / "minilm", MODEL, records(), tokens=520, step=11)
+
+
+def make_mpnet(out: pathlib.Path) -> None:
+    from minilm_texts import records
+    from reference import text_of
+
+    # A third of the texts, the long ones of them but one left out, and few states: its rows have 768 columns.
+    texts = records()[2::3]
+    long = [record for record in texts if len(text_of(record)) > 200]
+    longest = max(long, key=lambda record: len(text_of(record).split()))
+    chosen = [record for record in texts if record not in long or record is longest]
+    make_real(out / "mpnet", MPNET, chosen, tokens=72, step=7)
 
 
 def make_codepoints(out: pathlib.Path) -> None:
@@ -186,6 +204,7 @@ def make_families(out: pathlib.Path) -> None:
 
 PARTS = {
     "minilm": make_minilm,
+    "mpnet": make_mpnet,
     "codepoints": make_codepoints,
     "tiny": make_tiny,
     "wordpiece": make_wordpiece,
@@ -219,8 +238,9 @@ def main() -> int:
     if unknown := sorted(set(options.parts) - set(PARTS)):
         parser.error(f"unknown part {', '.join(unknown)}; known are: {', '.join(PARTS)}")
     parts = options.parts or list(PARTS)
-    if not MODEL.is_dir() and {"minilm", "codepoints"} & set(parts):
-        parser.error("the model is missing; run tools/fetch_model.py all-MiniLM-L6-v2")
+    for model, needed in ((MODEL, {"minilm", "codepoints"}), (MPNET, {"mpnet"})):
+        if not model.is_dir() and needed & set(parts):
+            parser.error(f"a model is missing; run tools/fetch_model.py {model.name}")
 
     with tempfile.TemporaryDirectory() as scratch:
         target = pathlib.Path(scratch) if options.check else options.out

@@ -47,15 +47,25 @@ class Reference:
         self.expect_same_ids = expect_same_ids
         self.tokenizer = load_tokenizer(folder / "tokenizer.json")
 
-    def answer(self, text: str) -> Answer:
-        row = self.model.encode([text], output_value=None, batch_size=1)[0]
-        ids = row["input_ids"].numpy()
+    def agreed(self, text: str, ids: np.ndarray) -> int:
+        """How many tokens truncation took from ids that transformers gave; `tokenizers` must say the same."""
         whole = self.tokenizer.encode(text).ids
         if self.expect_same_ids and (ids[:-1].tolist() != whole[: len(ids) - 1] or ids[-1] != whole[-1]):
             raise SystemExit(f"tokenizers and transformers disagree on {text!r}:\n{whole}\n{ids.tolist()}")
+        return len(whole) - len(ids)
+
+    def ids(self, text: str) -> np.ndarray:
+        ids = self.model.preprocess([text])["input_ids"][0].numpy()
+        self.agreed(text, ids)
+        return ids.astype(np.uint32)
+
+    def answer(self, text: str) -> Answer:
+        row = self.model.encode([text], output_value=None, batch_size=1)[0]
+        ids = row["input_ids"].numpy()
+        cut = self.agreed(text, ids)
         states, embedding = row["token_embeddings"].numpy(), row["sentence_embedding"].numpy()
         assert states.dtype == embedding.dtype == np.float64
-        return Answer(ids.astype(np.uint32), len(whole) - len(ids), states, embedding)
+        return Answer(ids.astype(np.uint32), cut, states, embedding)
 
 
 def load_tokenizer(path: pathlib.Path) -> tokenizers.Tokenizer:

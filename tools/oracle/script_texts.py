@@ -1,4 +1,4 @@
-"""Texts in twenty scripts and of what is odd, as a pure function of nothing: for the goldens of tokenizers."""
+"""Texts in twenty scripts and of what is odd, and such texts damaged, as a pure function of their arguments."""
 
 import random
 
@@ -59,3 +59,31 @@ def script_texts() -> list[str]:
                 parts.append("".join(source.choice(script) for _ in range(source.choice((1, 2, 4, 9)))))
         texts.append(source.choice(("", " ", "", "\u0301")).join(parts))
     return texts
+
+
+def broken_texts(texts: list[str], seed: str) -> list[bytes]:
+    """The texts as UTF-8 with faults in them, at least one each: bytes lost, doubled, put in, changed, or cut off."""
+    source = random.Random(seed)
+    broken = []
+    for text in texts:
+        whole = text.encode()
+        while True:
+            parts = bytearray(whole)
+            for _ in range(source.choice((1, 1, 2, 5))):
+                at = source.randrange(len(parts) + 1)
+                fault = source.choice("lost doubled lone lead surrogate overlong changed cut".split())
+                if fault in ("lost", "doubled"):
+                    parts[at : at + 1] = parts[at : at + 1] * (2 * (fault == "doubled"))
+                elif fault == "changed":
+                    parts[at : at + 1] = bytes([source.randrange(128, 256)])
+                elif fault == "cut":
+                    parts = parts[:at]
+                else:
+                    odd = {"lone": b"\x80\xbf", "lead": b"\xf0\x9f", "surrogate": b"\xed\xa0\x80", "overlong": b"\xc0\xaf"}
+                    parts[at:at] = odd[fault]
+            try:
+                parts.decode()
+            except UnicodeDecodeError:
+                broken.append(bytes(parts))
+                break
+    return broken

@@ -48,22 +48,22 @@ def template(cls: str, sep: str, ids: dict[str, int], pair: str) -> processors.T
     )
 
 
-def byte_level(lines: list[str], modern: bool) -> Tokenizer:
+def byte_level(lines: list[str], modern: bool, pieces: int = PIECES) -> Tokenizer:
     learned = Tokenizer(models.BPE())
     learned.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     learned.train_from_iterator(
-        lines, trainers.BpeTrainer(vocab_size=PIECES, initial_alphabet=alphabet, show_progress=False)
+        lines, trainers.BpeTrainer(vocab_size=pieces, initial_alphabet=alphabet, show_progress=False)
     )
     model = json.loads(learned.to_str())["model"]
-    pieces = sorted(model["vocab"], key=model["vocab"].get)
+    learnt = sorted(model["vocab"], key=model["vocab"].get)
     if modern:
         blanks = [" " * run for run in range(8, 1, -1)]
-        vocabulary = ["<|padding|>", *pieces, *blanks, "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+        vocabulary = ["<|padding|>", *learnt, *blanks, "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
         added = [special("<|padding|>"), *(AddedToken(run, normalized=True) for run in blanks)]
         added += [*map(special, ("[UNK]", "[CLS]", "[SEP]", "[PAD]")), special("[MASK]", lstrip=True)]
     else:
-        vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *pieces, "<mask>"]
+        vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *learnt, "<mask>"]
         added = [*(special(token, normalized=True) for token in vocabulary[:4]), special("<mask>", lstrip=True)]
     ids = {piece: number for number, piece in enumerate(vocabulary)}
     tokenizer = Tokenizer(models.BPE(ids, [tuple(merge) for merge in model["merges"]]))
@@ -80,18 +80,22 @@ def byte_level(lines: list[str], modern: bool) -> Tokenizer:
     return tokenizer
 
 
-def unigram(lines: list[str]) -> Tokenizer:
+def unigram(lines: list[str], pieces: int = PIECES, camembert: bool = False) -> Tokenizer:
+    """XLM-R's; or CamemBERT's, which keeps fairseq's tokens beside its own <s> and </s>, 5 and 6."""
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2
 
     buffer = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=buffer, model_type="unigram", vocab_size=PIECES, num_threads=1,
+        sentence_iterator=iter(lines), model_writer=buffer, model_type="unigram", vocab_size=pieces, num_threads=1,
         hard_vocab_limit=False, character_coverage=0.995, normalization_rule_name="nmt_nfkc", minloglevel=2,
     )
     proto = sentencepiece_model_pb2.ModelProto.FromString(buffer.getvalue())
-    pieces = [(piece.piece, piece.score) for piece in proto.pieces][3:]
-    rows = [(token, 0.0) for token in ("<s>", "<pad>", "</s>", "<unk>")] + pieces + [("<mask>", 0.0)]
+    first = ["<s>", "<pad>", "</s>", "<unk>"]
+    if camembert:
+        first = ["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED", "<s>", "</s>"]
+    learnt = [(piece.piece, piece.score) for piece in proto.pieces][3:]
+    rows = [*((token, 0.0) for token in first), *learnt, ("<mask>", 0.0)]
     tokenizer = Tokenizer(models.Unigram(rows, unk_id=3, byte_fallback=False))
     tokenizer.normalizer = normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap)
     meta = {"replacement": "\u2581", "prepend_scheme": "always"}
@@ -99,14 +103,14 @@ def unigram(lines: list[str]) -> Tokenizer:
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(**meta)]
     )
     tokenizer.decoder = decoders.Metaspace(**meta)
-    tokenizer.add_special_tokens([*(special(row[0]) for row in rows[:4]), special("<mask>", lstrip=True)])
+    tokenizer.add_special_tokens([*map(special, first), special("<mask>", lstrip=True)])
     pair = "<s>:0 $A:0 </s>:0 </s>:0 $B:0 </s>:0"
-    tokenizer.post_processor = template("<s>", "</s>", {"<s>": 0, "</s>": 2}, pair)
+    tokenizer.post_processor = template("<s>", "</s>", {token: n for n, token in enumerate(first)}, pair)
     return tokenizer
 
 
-def cased(lines: list[str]) -> Tokenizer:
-    normalizer = normalizers.BertNormalizer(lowercase=False)
+def wordpiece(lines: list[str], lowercase: bool = False, pieces: int = PIECES) -> Tokenizer:
+    normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     characters: set[str] = set()
     counts: dict[str, int] = {}
     for line in lines:
@@ -116,13 +120,14 @@ def cased(lines: list[str]) -> Tokenizer:
                 for prefix, part in (("", word[:size]), ("##", word[-size:])):
                     counts[prefix + part] = counts.get(prefix + part, 0) + 1
     letters = [c for n, c in enumerate(sorted(characters)) if c.isascii() or n % 5]
-    common = sorted(counts, key=lambda piece: (-counts[piece], piece))[:PIECES]
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *("##" + c for c in letters), *common]
-    ids = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    common = sorted(counts, key=lambda piece: (-counts[piece], piece))[:pieces]
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = [*names, *letters, *("##" + c for c in letters), *common]
+    ids = {piece: number for number, piece in enumerate(dict.fromkeys(vocabulary))}
     tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece(prefix="##")
-    tokenizer.add_special_tokens([*map(special, pieces[:5])])
+    tokenizer.add_special_tokens([*map(special, names)])
     tokenizer.post_processor = template("[CLS]", "[SEP]", ids, "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
     return tokenizer
 
@@ -167,7 +172,7 @@ def main() -> int:
         "roberta": lambda: byte_level(texts, False),
         "modernbert": lambda: byte_level(texts, True),
         "xlm-roberta": lambda: unigram([text for text in texts if "\n" not in text and "\0" not in text]),
-        "bert-cased": lambda: cased(texts),
+        "bert-cased": lambda: wordpiece(texts),
     }
     fuzz = fuzz_texts(made["roberta"]())
     write_lines(options.out / "fuzz.jsonl", fuzz)
