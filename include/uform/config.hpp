@@ -24,6 +24,8 @@
 #define UFORM_ALWAYS_INLINE inline __attribute__((always_inline))
 #define UFORM_NEVER_INLINE __attribute__((noinline))
 #define UFORM_RESTRICT __restrict
+/// Code of errors and of loading: never inlined, built small, and what leads to it is taken for unlikely.
+#define UFORM_COLD __attribute__((cold, noinline))
 
 /// x86-64 instruction sets are chosen at run time; a function that uses one says so, and needs no `-march`.
 #if defined(__x86_64__)

@@ -62,10 +62,13 @@ class Fields {
         if (!error_) error_.emplace(error);
     }
     /// Keeps an error about a key, unless there is one already.
-    template <class... Parts> void refuse(Status status, std::string_view key, Parts const &...parts) noexcept {
-        if (!error_) error_.emplace(Error::of(status, path_, ": ", place_, key, parts...));
+    UFORM_COLD void refuse(Status status, std::string_view key, MessagePart const &a, MessagePart const &b = no_part,
+                           MessagePart const &c = no_part, MessagePart const &d = no_part,
+                           MessagePart const &e = no_part, MessagePart const &f = no_part,
+                           MessagePart const &g = no_part) noexcept {
+        if (!error_) error_.emplace(Error::of(status, path_, ": ", place_, key, a, b, c, d, e, f, g));
     }
-    void refuse_type(std::string_view key, std::string_view wanted) {
+    UFORM_COLD void refuse_type(std::string_view key, std::string_view wanted) {
         refuse(Status::corrupt, key, " is ", shown(find(key)), ", not ", wanted);
     }
     /// Keeps `unsupported` for the first key that isn't among those known.

@@ -40,14 +40,18 @@ class Safetensors {
     Buffer<std::size_t> extents_; // of all shapes, end to end
     Buffer<TensorView> tensors_;  // by name
 
-    template <class... Parts> [[nodiscard]] Error corrupt(Parts const &...parts) const noexcept {
-        return Error::of(Status::corrupt, file_.path(), ": ", parts...);
+    [[nodiscard]] UFORM_COLD Error corrupt(MessagePart const &a, MessagePart const &b = no_part,
+                                           MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                           MessagePart const &e = no_part) const noexcept {
+        return Error::of(Status::corrupt, file_.path(), ": ", a, b, c, d, e);
     }
-    template <class... Parts>
-    [[nodiscard]] Error corrupt_tensor(std::string_view name, Parts const &...parts) const noexcept {
-        return corrupt("tensor \"", name, "\": ", parts...);
+    [[nodiscard]] UFORM_COLD Error corrupt_tensor(std::string_view name, MessagePart const &a,
+                                                  MessagePart const &b = no_part, MessagePart const &c = no_part,
+                                                  MessagePart const &d = no_part,
+                                                  MessagePart const &e = no_part) const noexcept {
+        return Error::of(Status::corrupt, file_.path(), ": tensor \"", name, "\": ", a, b, c, d, e);
     }
-    [[nodiscard]] Error no_memory() const noexcept {
+    [[nodiscard]] UFORM_COLD Error no_memory() const noexcept {
         return Error::of(Status::out_of_memory, file_.path(), ": no memory for the table of tensors");
     }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/framing.hpp"
@@ -24,8 +25,11 @@ class FramingReader {
 
     explicit FramingReader(std::string_view file) : file_(file) {}
 
-    template <class... Parts> [[nodiscard]] Error refuse(Status status, Parts const &...parts) const {
-        return Error::of(status, file_, ": ", parts...);
+    [[nodiscard]] UFORM_COLD Error refuse(Status status, MessagePart const &a, MessagePart const &b = no_part,
+                                          MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                          MessagePart const &e = no_part, MessagePart const &f = no_part,
+                                          MessagePart const &g = no_part) const {
+        return Error::of(status, file_, ": ", a, b, c, d, e, f, g);
     }
     [[nodiscard]] Result<std::uint32_t> read_segment(JsonValue piece) const {
         auto const segment = json_id(piece.find("type_id"), "type_id", file_);

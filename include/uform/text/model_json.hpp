@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/byte_characters.hpp"
@@ -32,8 +33,12 @@ class ModelReader {
 
     ModelReader(JsonValue model, std::string_view file) : model_(model), file_(file) {}
 
-    template <class... Parts> [[nodiscard]] Error refuse(Status status, Parts const &...parts) const {
-        return Error::of(status, file_, ": ", parts...);
+    [[nodiscard]] UFORM_COLD Error refuse(Status status, MessagePart const &a, MessagePart const &b = no_part,
+                                          MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                          MessagePart const &e = no_part, MessagePart const &f = no_part,
+                                          MessagePart const &g = no_part, MessagePart const &h = no_part,
+                                          MessagePart const &i = no_part) const {
+        return Error::of(status, file_, ": ", a, b, c, d, e, f, g, h, i);
     }
     // Old files don't name the type; some fields tell.
     [[nodiscard]] Result<void> read_type() {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/decoder_json.hpp"
@@ -28,8 +29,10 @@ class TokenizerJson {
 
     explicit TokenizerJson(std::string_view file) : file_(file) {}
 
-    template <class... Parts> [[nodiscard]] Error refuse(Status status, Parts const &...parts) const {
-        return Error::of(status, file_, ": ", parts...);
+    [[nodiscard]] UFORM_COLD Error refuse(Status status, MessagePart const &a, MessagePart const &b = no_part,
+                                          MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                          MessagePart const &e = no_part, MessagePart const &f = no_part) const {
+        return Error::of(status, file_, ": ", a, b, c, d, e, f);
     }
     [[nodiscard]] Result<void> read_added_tokens(JsonValue list, Vocabulary const &vocabulary) {
         AddedTokenList added;
