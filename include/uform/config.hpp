@@ -52,7 +52,7 @@
 
 /// The one place that names the header of SIMD intrinsics, so that a stand-in can emulate them.
 #if !defined(UFORM_SIMD_HEADER)
-#define UFORM_SIMD_HEADER <immintrin.h>
+#define UFORM_SIMD_HEADER "uform/kernels/intrinsics.hpp"
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
