@@ -54,6 +54,12 @@
 #if !defined(UFORM_SIMD_HEADER)
 #define UFORM_SIMD_HEADER "uform/kernels/intrinsics.hpp"
 #endif
+/// 1 where that reads single parts of `<immintrin.h>`, by names that these compilers are known to have.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && __GNUC__ <= 14 && !defined(_IMMINTRIN_H_INCLUDED)
+#define UFORM_SIMD_PARTS 1
+#else
+#define UFORM_SIMD_PARTS 0
+#endif
 
 #if defined(__SANITIZE_ADDRESS__)
 #define UFORM_ADDRESS_SANITIZER 1

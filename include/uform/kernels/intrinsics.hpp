@@ -5,7 +5,7 @@
 #include "uform/config.hpp"
 
 #if UFORM_X86
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && __GNUC__ <= 14 && !defined(_IMMINTRIN_H_INCLUDED)
+#if UFORM_SIMD_PARTS
 // GCC takes as long to read all of <immintrin.h> as <vector>, <string> and <memory>, and 3/4 of that are other sets.
 // Its parts ask for the guard of the whole; each has its own, so that who includes the whole later gets the rest.
 #define _IMMINTRIN_H_INCLUDED
