@@ -2,7 +2,6 @@
 #ifndef UFORM_TEXT_BPE_HPP
 #define UFORM_TEXT_BPE_HPP
 
-#include <algorithm> // std::push_heap, std::pop_heap
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "uform/buffer.hpp"
+#include "uform/sort.hpp"
 #include "uform/text/merge_table.hpp"
 #include "uform/text/token_table.hpp"
 #include "uform/text/utf8.hpp"
@@ -202,11 +202,12 @@ class Bpe {
             MergeTable::Merge const &found = merges_.find(symbols[place].id, symbols[symbols[place].after].id);
             return found.rank == MergeTable::none_k || heap.push_back({found.rank, found.id, place});
         };
+        auto const less = [](Candidate const &a, Candidate const &b) noexcept { return a < b; };
         for (std::uint32_t i = 0; i + 1 < symbols.size(); ++i)
             if (!candidate(i)) return false;
-        std::make_heap(heap.begin(), heap.end());
+        heap_make(heap.data(), heap.size(), less);
         while (!heap.empty()) {
-            std::pop_heap(heap.begin(), heap.end());
+            heap_pop(heap.data(), heap.size(), less);
             Candidate const top = heap.back();
             heap.truncate(heap.size() - 1);
             Symbol &left = symbols[top.place];
@@ -218,10 +219,10 @@ class Bpe {
             if (left.after != end_k) symbols[left.after].before = top.place;
             std::size_t before = heap.size();
             if (left.before != end_k && !candidate(left.before)) return false;
-            if (heap.size() != before) std::push_heap(heap.begin(), heap.end());
+            if (heap.size() != before) heap_push(heap.data(), heap.size(), less);
             before = heap.size();
             if (left.after != end_k && !candidate(top.place)) return false;
-            if (heap.size() != before) std::push_heap(heap.begin(), heap.end());
+            if (heap.size() != before) heap_push(heap.data(), heap.size(), less);
         }
         std::size_t count = 0;
         for (Symbol const &symbol : symbols)

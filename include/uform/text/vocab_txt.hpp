@@ -2,7 +2,6 @@
 #ifndef UFORM_TEXT_VOCAB_TXT_HPP
 #define UFORM_TEXT_VOCAB_TXT_HPP
 
-#include <algorithm> // std::min
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
@@ -26,7 +26,7 @@ struct OptionalJson {
     std::string path;
     std::optional<Json> json;
 
-    [[nodiscard]] static Result<OptionalJson> read(std::string const &folder, std::string_view name) {
+    [[nodiscard]] UFORM_COLD static Result<OptionalJson> read(std::string const &folder, std::string_view name) {
         OptionalJson result{join_path(folder, name), std::nullopt};
         if (!file_exists(result.path)) return result;
         auto const file = File::map(result.path);
@@ -63,7 +63,7 @@ class VocabTxt {
             return Error::of(Status::corrupt, path, ": byte ", valid, " is not UTF-8");
         std::vector<Trie::Entry> entries;
         while (!text.empty()) {
-            std::size_t const end = std::min(text.find('\n'), text.size());
+            std::size_t const newline = text.find('\n'), end = newline < text.size() ? newline : text.size();
             std::string_view token = text.substr(0, end);
             while (!token.empty()) {
                 char const *before = token.data() + token.size();
@@ -72,14 +72,14 @@ class VocabTxt {
             }
             if (entries.size() > greatest_id_k) return Error::of(Status::unsupported, path, ": too many tokens");
             entries.push_back({token, static_cast<std::uint32_t>(entries.size())});
-            text.remove_prefix(std::min(end + 1, text.size()));
+            text.remove_prefix(end == text.size() ? end : end + 1);
         }
         return entries;
     }
 
     // A token is written as its name, or as an object with its flags.
-    [[nodiscard]] static Result<AddedToken> read_token(JsonValue value, bool special, std::string_view what,
-                                                       std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<AddedToken> read_token(JsonValue value, bool special, std::string_view what,
+                                                                  std::string const &path) {
         AddedToken token;
         token.special = special;
         if (auto const name = value.string()) {
@@ -107,7 +107,7 @@ class VocabTxt {
         bool const old = !config_.find("added_tokens_decoder");
         return old && map_.find(key) ? map_ : config_;
     }
-    [[nodiscard]] Result<AddedToken> named_token(Named named) const {
+    [[nodiscard]] UFORM_COLD Result<AddedToken> named_token(Named named) const {
         OptionalJson const &source = source_of(named.key);
         JsonValue const value = source.find(named.key);
         if (value && !value.is(JsonKind::null)) return read_token(value, true, named.key, source.path);
@@ -117,13 +117,13 @@ class VocabTxt {
         return token;
     }
 
-    [[nodiscard]] Result<void> add(AddedToken token, std::optional<std::uint64_t> id, Vocabulary const &vocabulary,
-                                   std::string const &path) {
+    [[nodiscard]] UFORM_COLD Result<void> add(AddedToken token, std::optional<std::uint64_t> id,
+                                              Vocabulary const &vocabulary, std::string const &path) {
         return added_.add(std::move(token), id, vocabulary, path, parts_.warnings);
     }
 
     // Tokens with an id each, by rising ids.
-    [[nodiscard]] Result<void> add_listed(Vocabulary const &vocabulary) {
+    [[nodiscard]] UFORM_COLD Result<void> add_listed(Vocabulary const &vocabulary) {
         bool const old = !config_.find("added_tokens_decoder");
         if (old && !added_file_.json) return {};
         OptionalJson const &source = old ? added_file_ : config_;
@@ -169,7 +169,7 @@ class VocabTxt {
 
     // The special tokens that have a role, then those that have none. One that the vocabulary lacks is not sought.
     // Of two roles with one token the later's flags count, but those of a list go before all.
-    [[nodiscard]] Result<void> add_special(Vocabulary const &vocabulary) {
+    [[nodiscard]] UFORM_COLD Result<void> add_special(Vocabulary const &vocabulary) {
         std::vector<AddedToken> const listed = added_.tokens();
         auto const is_listed = [&](std::string const &content) {
             for (AddedToken const &token : listed)
@@ -203,7 +203,7 @@ class VocabTxt {
         return {};
     }
 
-    [[nodiscard]] Result<void> read_flags() {
+    [[nodiscard]] UFORM_COLD Result<void> read_flags() {
         JsonValue const root = config_.json ? config_.json->root() : JsonValue();
         auto const lowercase = json_boolean_or(root, "do_lower_case", true, config_.path);
         if (!lowercase) return lowercase.error();
@@ -221,7 +221,7 @@ class VocabTxt {
         return {};
     }
 
-    [[nodiscard]] Result<void> read_all(std::string_view text, std::string const &path) {
+    [[nodiscard]] UFORM_COLD Result<void> read_all(std::string_view text, std::string const &path) {
         if (auto done = read_flags(); !done) return done;
         auto entries = read_lines(text, path);
         if (!entries) return std::move(entries).error();
@@ -243,7 +243,8 @@ class VocabTxt {
         using Kind = Framing::Item::Kind; // [CLS] a [SEP] b [SEP]
         parts_.framing.single = {{Kind::special, begin, 0}, {Kind::first, 0, 0}, {Kind::special, end, 0}};
         parts_.framing.pair = parts_.framing.single;
-        parts_.framing.pair.insert(parts_.framing.pair.end(), {{Kind::second, 0, 1}, {Kind::special, end, 1}});
+        parts_.framing.pair.push_back({Kind::second, 0, 1});
+        parts_.framing.pair.push_back({Kind::special, end, 1});
         auto const unknown = named_token(named_[2]);
         if (!unknown) return unknown.error();
         auto const unknown_id = vocabulary->find(unknown->content);
@@ -268,12 +269,16 @@ class VocabTxt {
     /// Errors  `corrupt` for damaged files, and for [UNK], [CLS] or [SEP] missing from the vocabulary; `unsupported`
     /// for
     ///         `never_split`; `io` for a file that can't be read. All name the file.
-    [[nodiscard]] static Result<TokenizerParts> read(std::string const &folder, std::string_view text,
-                                                     std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder, std::string_view text,
+                                                                std::string const &path) {
         VocabTxt reader;
-        std::pair<OptionalJson *, std::string_view> const files[] = {{&reader.config_, "tokenizer_config.json"},
-                                                                     {&reader.map_, "special_tokens_map.json"},
-                                                                     {&reader.added_file_, "added_tokens.json"}};
+        struct NamedFile {
+            OptionalJson *file;
+            std::string_view name;
+        };
+        NamedFile const files[] = {{&reader.config_, "tokenizer_config.json"},
+                                   {&reader.map_, "special_tokens_map.json"},
+                                   {&reader.added_file_, "added_tokens.json"}};
         for (auto const &[file, name] : files) {
             auto json = OptionalJson::read(folder, name);
             if (!json) return std::move(json).error();
