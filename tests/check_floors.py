@@ -20,6 +20,7 @@ FLOORS = {
     "scalar.hpp": 1,
     "outputs.hpp": 1,
     "index_iterator.hpp": 1,
+    "math.hpp": 1,
     "monotonic.hpp": 1,
     "process_mark.hpp": 1,
     "recovery.hpp": 1,
@@ -38,6 +39,7 @@ FLOORS = {
     "draft.hpp": 3,
     "arena.hpp": 3,
     "team.hpp": 4,
+    "sort.hpp": 1,
     "state_pool.hpp": 4,
     "call_queue.hpp": 4,
     "executor.hpp": 4,
@@ -61,6 +63,7 @@ BESIDE = ("cuda/", "cuda.hpp")
 MACROS = {
     "config.hpp": r"UFORM_\w+",
     "version.hpp": r"UFORM_VERSION_(MAJOR|MINOR|PATCH)",
+    "kernels/intrinsics.hpp": r"_IMMINTRIN_H_INCLUDED", # a compiler's own: its parts ask for it
     "interop/arrow.hpp": r"ARROW_(C_DATA_INTERFACE|FLAG_(DICTIONARY_ORDERED|NULLABLE|MAP_KEYS_SORTED))", # Arrow's own
 }
 

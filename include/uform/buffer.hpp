@@ -24,9 +24,7 @@ template <class T> class Buffer {
 
   public:
     Buffer() noexcept = default;
-    Buffer(Buffer &&other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
-          capacity_(std::exchange(other.capacity_, 0)) {}
+    Buffer(Buffer &&other) noexcept { swap(other); }
     Buffer &operator=(Buffer &&other) noexcept {
         Buffer(std::move(other)).swap(*this);
         return *this;
@@ -34,7 +32,9 @@ template <class T> class Buffer {
     ~Buffer() { std::free(data_); }
 
     void swap(Buffer &other) noexcept {
-        std::swap(data_, other.data_), std::swap(size_, other.size_), std::swap(capacity_, other.capacity_);
+        T *const data = data_; // `std::swap` would be one more function of each type
+        data_ = other.data_, other.data_ = data;
+        std::swap(size_, other.size_), std::swap(capacity_, other.capacity_);
     }
 
     [[nodiscard]] T *data() noexcept { return data_; }

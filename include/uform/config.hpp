@@ -24,6 +24,8 @@
 #define UFORM_ALWAYS_INLINE inline __attribute__((always_inline))
 #define UFORM_NEVER_INLINE __attribute__((noinline))
 #define UFORM_RESTRICT __restrict
+/// Code of errors and of loading: never inlined, built small, and what leads to it is taken for unlikely.
+#define UFORM_COLD __attribute__((cold, noinline))
 
 /// x86-64 instruction sets are chosen at run time; a function that uses one says so, and needs no `-march`.
 #if defined(__x86_64__)
@@ -50,7 +52,13 @@
 
 /// The one place that names the header of SIMD intrinsics, so that a stand-in can emulate them.
 #if !defined(UFORM_SIMD_HEADER)
-#define UFORM_SIMD_HEADER <immintrin.h>
+#define UFORM_SIMD_HEADER "uform/kernels/intrinsics.hpp"
+#endif
+/// 1 where that reads single parts of `<immintrin.h>`, by names that these compilers are known to have.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && __GNUC__ <= 14 && !defined(_IMMINTRIN_H_INCLUDED)
+#define UFORM_SIMD_PARTS 1
+#else
+#define UFORM_SIMD_PARTS 0
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)

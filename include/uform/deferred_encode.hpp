@@ -2,7 +2,6 @@
 #ifndef UFORM_DEFERRED_ENCODE_HPP
 #define UFORM_DEFERRED_ENCODE_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -63,8 +62,9 @@ class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
         for (std::string_view const text : texts) bytes += text.size();
         bytes_.clear(), offsets_.clear();
         bool const fits =
-            (bytes_.reserve(std::max(bytes, pool.most_bytes())) || bytes_.reserve(bytes)) &&
-            (offsets_.reserve(std::max(texts.size(), pool.most_texts()) + 1) || offsets_.reserve(texts.size() + 1)) &&
+            (bytes_.reserve(bytes < pool.most_bytes() ? pool.most_bytes() : bytes) || bytes_.reserve(bytes)) &&
+            (offsets_.reserve((texts.size() < pool.most_texts() ? pool.most_texts() : texts.size()) + 1) ||
+             offsets_.reserve(texts.size() + 1)) &&
             offsets_.push_back(0);
         if (!fits) return false;
         for (std::string_view const text : texts)

@@ -228,7 +228,7 @@ template <class R> class [[nodiscard]] Draft {
         arena.draft = slot->drafts, arena.used = ends.need_;
         arena.block.poison_all();
         if (!accepted) return std::move(accepted).error();
-        for (auto &piece : arena.current.span()) {
+        for (auto &piece : arena.current) {
             std::size_t const bytes = piece.rows * piece.stride_bytes;
             if (piece.kind == PieceKind::host_rows) {
                 piece.data = arena.block.host_data() + piece.at;
@@ -266,7 +266,7 @@ template <class R> class [[nodiscard]] Writing {
     [[nodiscard]] std::optional<Error> check_offsets() noexcept {
         auto &arena = storage();
         if (arena.fault) return *arena.fault;
-        for (auto &piece : arena.current.span()) {
+        for (auto &piece : arena.current) {
             if (piece.kind != PieceKind::ragged) continue;
             std::uint32_t const *const offsets = piece.offsets;
             bool rises = offsets[0] == 0;
@@ -285,7 +285,7 @@ template <class R> class [[nodiscard]] Writing {
         auto &arena = storage();
         arena.used = {};
         auto const reach = [](std::size_t &used, std::size_t end) { used = end < used ? used : end; };
-        for (auto const &piece : arena.current.span()) {
+        for (auto const &piece : arena.current) {
             bool const host = piece.kind == PieceKind::host_rows && !R::host_accessible;
             reach(host ? arena.used.host_bytes : arena.used.bytes, piece.at + piece.rows * piece.stride_bytes);
             if (piece.kind == PieceKind::ragged)

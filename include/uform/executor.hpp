@@ -105,7 +105,7 @@ template <> class Executor<Ram> {
             states_->end();
             stop_ = true;
             start_round();
-            for (auto const &worker : workers_.span()) pthread_join(worker.thread, nullptr);
+            for (auto const &worker : workers_) pthread_join(worker.thread, nullptr);
         }
         [[nodiscard]] Result<void> start(std::size_t threads) noexcept {
             if (threads > 65536 || !workers_.reserve(threads))

@@ -11,6 +11,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -50,28 +51,40 @@ Stream &operator<<(Stream &stream, Status status) {
 
 /// A piece of an error's message: text, or an integer in decimal.
 class MessagePart {
-    char digits_[24] = {};
     std::string_view text_;
+    char digits_[24]; // of an integer
+
+    UFORM_COLD void spell(std::uint64_t magnitude, bool is_negative) noexcept {
+        char *const end = digits_ + sizeof digits_, *first = end;
+        do *--first = static_cast<char>('0' + magnitude % 10);
+        while (magnitude /= 10);
+        if (is_negative) *--first = '-';
+        text_ = {first, static_cast<std::size_t>(end - first)};
+    }
 
   public:
-    template <class Text>
-        requires std::convertible_to<Text const &, std::string_view> MessagePart(Text const &text UFORM_LIFETIMEBOUND)
-    noexcept : text_(text) {}
-    template <std::integral Integer> MessagePart(Integer number) noexcept {
-        bool const negative = number < Integer{0};
-        auto rest =
-            negative ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
-        char *first = digits_ + sizeof digits_;
-        do *--first = static_cast<char>('0' + rest % 10);
-        while (rest /= 10);
-        if (negative) *--first = '-';
-        text_ = {first, static_cast<std::size_t>(digits_ + sizeof digits_ - first)};
+    /// No text.
+    constexpr MessagePart() noexcept : digits_() {}
+    MessagePart(std::string_view text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
+    MessagePart(std::string const &text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
+    MessagePart(char const *text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
+    MessagePart(long long number) noexcept {
+        auto const bits = static_cast<std::uint64_t>(number);
+        spell(number < 0 ? std::uint64_t{0} - bits : bits, number < 0);
     }
+    MessagePart(unsigned long long number) noexcept { spell(number, false); }
+    MessagePart(int number) noexcept : MessagePart(static_cast<long long>(number)) {}
+    MessagePart(long number) noexcept : MessagePart(static_cast<long long>(number)) {}
+    MessagePart(unsigned number) noexcept : MessagePart(static_cast<unsigned long long>(number)) {}
+    MessagePart(unsigned long number) noexcept : MessagePart(static_cast<unsigned long long>(number)) {}
     MessagePart(MessagePart const &) = delete; // `text_` may point into `digits_`
     MessagePart &operator=(MessagePart const &) = delete;
 
     [[nodiscard]] std::string_view text() const noexcept UFORM_LIFETIMEBOUND { return text_; }
 };
+
+/// Stands for each part that a message doesn't have.
+inline constexpr MessagePart no_part;
 
 /// What went wrong: a status that isn't `success`, and a message that names the file, tensor, argument or limit.
 ///
@@ -88,7 +101,7 @@ class Error : public std::exception {
     char const *text_ = ""; // ends with a zero, in `block_` or in static storage
     std::size_t size_ = 0;
 
-    void drop() noexcept {
+    UFORM_COLD void drop() noexcept {
         if (block_ && block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) std::free(block_);
         block_ = nullptr;
     }
@@ -108,44 +121,50 @@ class Error : public std::exception {
         text_ = block_->text(), size_ = size;
         return block_->text();
     }
-    explicit Error(Status status) noexcept : status_(status) {}
+    UFORM_COLD explicit Error(Status status) noexcept : status_(status) {}
+    UFORM_COLD Error(Status status, char const *message, std::size_t size) noexcept
+        : status_(status), text_(message), size_(size) {}
 
   public:
     /// Copies the message.
-    Error(Status status, std::string_view message) noexcept : status_(status) {
+    UFORM_COLD Error(Status status, std::string_view message) noexcept : status_(status) {
         if (char *text = allocate(message.size()); text && !message.empty())
             std::memcpy(text, message.data(), message.size());
     }
 
     /// An error whose message is a literal: it allocates nothing.
     template <std::size_t size> [[nodiscard]] static Error fixed(Status status, char const (&message)[size]) noexcept {
-        Error error(status);
-        error.text_ = message, error.size_ = size - 1;
-        return error;
+        return Error(status, message, size - 1);
     }
 
-    /// An error whose message is its parts end to end: `Error::of(Status::io, path, ": ", bytes, " bytes")`.
-    template <class... Parts> [[nodiscard]] static Error of(Status status, Parts const &...parts) noexcept {
-        MessagePart const list[] = {MessagePart(parts)...};
+    /// An error whose message is its parts end to end, at most twelve:
+    /// `Error::of(Status::io, path, ": ", bytes, " bytes")`.
+    [[nodiscard]] UFORM_COLD static Error of(Status status, MessagePart const &a, MessagePart const &b = no_part,
+                                             MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                             MessagePart const &e = no_part, MessagePart const &f = no_part,
+                                             MessagePart const &g = no_part, MessagePart const &h = no_part,
+                                             MessagePart const &i = no_part, MessagePart const &j = no_part,
+                                             MessagePart const &k = no_part, MessagePart const &l = no_part) noexcept {
+        MessagePart const *const parts[] = {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k, &l};
         std::size_t size = 0;
-        for (auto const &part : list) size += part.text().size();
+        for (auto const *part : parts) size += part->text().size();
         Error error(status);
         if (char *text = error.allocate(size))
-            for (auto const &part : list) {
-                if (!part.text().empty()) std::memcpy(text, part.text().data(), part.text().size());
-                text += part.text().size();
+            for (auto const *part : parts) {
+                if (!part->text().empty()) std::memcpy(text, part->text().data(), part->text().size());
+                text += part->text().size();
             }
         return error;
     }
 
-    Error(Error const &other) noexcept : std::exception(other) { share(other); }
-    Error(Error &&other) noexcept : std::exception(other) { share(other); }
+    UFORM_COLD Error(Error const &other) noexcept : std::exception(other) { share(other); }
+    UFORM_COLD Error(Error &&other) noexcept : std::exception(other) { share(other); }
     Error &operator=(Error const &other) noexcept {
         Error const keep(other); // may be this one
         drop(), share(keep);
         return *this;
     }
-    ~Error() override { drop(); }
+    UFORM_COLD ~Error() override { drop(); }
 
     [[nodiscard]] Status status() const noexcept { return status_; }
     [[nodiscard]] std::string_view message() const noexcept UFORM_LIFETIMEBOUND { return {text_, size_}; }
@@ -176,12 +195,12 @@ template <class T> class [[nodiscard]] Result {
     bool has_value_;
 
     void destroy() noexcept {
-        if (has_value_) std::destroy_at(&value_);
-        else std::destroy_at(&error_);
+        if (has_value_) value_.~Stored();
+        else error_.~Error();
     }
     template <class Other> void construct(Other &&other) {
-        if (other.has_value_) std::construct_at(&value_, std::forward<Other>(other).value_);
-        else std::construct_at(&error_, std::forward<Other>(other).error_);
+        if (other.has_value_) ::new (static_cast<void *>(&value_)) Stored(std::forward<Other>(other).value_);
+        else ::new (static_cast<void *>(&error_)) Error(std::forward<Other>(other).error_);
         has_value_ = other.has_value_;
     }
     /// Leaves an error where a value's move throws in an assignment.
@@ -189,7 +208,8 @@ template <class T> class [[nodiscard]] Result {
         Result *result;
         ~Repair() {
             if (!result) return;
-            std::construct_at(&result->error_, Error::fixed(Status::invalid_argument, "moving the value threw"));
+            ::new (static_cast<void *>(&result->error_))
+                Error(Error::fixed(Status::invalid_argument, "moving the value threw"));
             result->has_value_ = false;
         }
     };
@@ -232,9 +252,9 @@ template <class T> class [[nodiscard]] Result {
         : value_(std::move(value)), has_value_(true) {}
     Result(Error error) noexcept : error_(std::move(error)), has_value_(false) {}
 
-    Result(Result const &other) requires std::copy_constructible<Stored> { construct(other); }
+    Result(Result const &other) requires std::is_copy_constructible_v<Stored> { construct(other); }
     Result(Result &&other) noexcept(std::is_nothrow_move_constructible_v<Stored>) { construct(std::move(other)); }
-    Result &operator=(Result const &other) requires std::copy_constructible<Stored> {
+    Result &operator=(Result const &other) requires std::is_copy_constructible_v<Stored> {
         Result copy(other); // may throw, and may be this one
         return *this = std::move(copy);
     }

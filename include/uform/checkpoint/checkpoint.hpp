@@ -2,7 +2,6 @@
 #ifndef UFORM_CHECKPOINT_CHECKPOINT_HPP
 #define UFORM_CHECKPOINT_CHECKPOINT_HPP
 
-#include <algorithm> // std::sort, std::lower_bound
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +16,7 @@
 #include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
+#include "uform/sort.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -46,10 +46,9 @@ class Checkpoint {
     [[nodiscard]] std::span<TensorView const> tensors() const noexcept UFORM_LIFETIMEBOUND { return tensors_.span(); }
     /// The tensor of a name, null if there is none. Takes time logarithmic in the number of tensors.
     [[nodiscard]] TensorView const *find(std::string_view name) const noexcept UFORM_LIFETIMEBOUND {
-        auto const place = std::lower_bound(
-            tensors_.begin(), tensors_.end(), name,
-            [](TensorView const &tensor, std::string_view sought) noexcept { return tensor.name < sought; });
-        return place != tensors_.end() && place->name == name ? place : nullptr;
+        std::size_t const place = first_not_below(
+            tensors_.data(), tensors_.size(), [&](TensorView const &tensor) noexcept { return tensor.name < name; });
+        return place != tensors_.size() && tensors_[place].name == name ? &tensors_[place] : nullptr;
     }
     /// The path of the file that one of its tensors stands in, for messages.
     [[nodiscard]] std::string_view file_of(TensorView const &tensor) const noexcept UFORM_LIFETIMEBOUND {
@@ -61,19 +60,18 @@ class Checkpoint {
     }
 };
 
-inline Result<void> Checkpoint::add(std::string const &path) {
+UFORM_COLD inline Result<void> Checkpoint::add(std::string const &path) {
     auto file = Safetensors::open(path, static_cast<std::uint32_t>(files_.size()));
     if (!file) return std::move(file).error();
     files_.push_back(*std::move(file));
     return {};
 }
 
-inline Result<void> Checkpoint::join(std::string_view folder) noexcept {
+UFORM_COLD inline Result<void> Checkpoint::join(std::string_view folder) noexcept {
     for (auto const &file : files_)
         if (!tensors_.append(file.tensors().data(), file.tensors().size()))
             return Error::of(Status::out_of_memory, folder, ": no memory for the table of tensors");
-    std::sort(tensors_.begin(), tensors_.end(),
-              [](TensorView const &a, TensorView const &b) noexcept { return a.name < b.name; });
+    sort_by_name(tensors_.span());
     for (std::size_t i = 1; i < tensors_.size(); ++i)
         if (tensors_[i - 1].name == tensors_[i].name)
             return Error::of(Status::corrupt, folder, ": tensor \"", tensors_[i].name, "\" is both in ",
@@ -81,7 +79,7 @@ inline Result<void> Checkpoint::join(std::string_view folder) noexcept {
     return {};
 }
 
-inline Result<void> Checkpoint::add_shards(std::string const &folder, std::string const &index_path) {
+UFORM_COLD inline Result<void> Checkpoint::add_shards(std::string const &folder, std::string const &index_path) {
     auto file = File::map(index_path);
     if (!file) return std::move(file).error();
     auto json = Json::parse(file->text(), index_path);
@@ -125,13 +123,13 @@ inline Result<void> Checkpoint::add_shards(std::string const &folder, std::strin
 }
 
 /// A path as one word of a POSIX shell's command.
-[[nodiscard]] inline std::string quoted_for_shell(std::string_view path) {
+[[nodiscard]] UFORM_COLD inline std::string quoted_for_shell(std::string_view path) {
     std::string word = "'";
     for (char const c : path) c == '\'' ? word += "'\\''" : word += c;
     return word += '\'';
 }
 
-inline Result<Checkpoint> Checkpoint::open(std::string const &folder) {
+UFORM_COLD inline Result<Checkpoint> Checkpoint::open(std::string const &folder) {
     Checkpoint checkpoint;
     auto const whole = join_path(folder, "model.safetensors");
     auto const index = join_path(folder, "model.safetensors.index.json");

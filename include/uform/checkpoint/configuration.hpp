@@ -16,6 +16,7 @@
 #include "uform/checkpoint/pooling_configuration.hpp"
 #include "uform/checkpoint/sentence_configuration.hpp"
 #include "uform/checkpoint/vector_modules.hpp"
+#include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/status.hpp"
 
@@ -65,8 +66,9 @@ inline void settle_length(FolderConfiguration &folder, std::optional<std::size_t
 /// Reads the modules that follow the pooling, each with what it is given and answers.
 ///
 /// Errors  `io`, `corrupt`, `unsupported`.
-[[nodiscard]] inline Result<void> read_vector_modules(std::string const &folder, std::vector<ModulePath> const &paths,
-                                                      FolderConfiguration &configuration) {
+[[nodiscard]] UFORM_COLD inline Result<void> read_vector_modules(std::string const &folder,
+                                                                 std::vector<ModulePath> const &paths,
+                                                                 FolderConfiguration &configuration) {
     for (ModulePath const &one : paths) {
         auto read = read_vector_module(one.kind, join_path(folder, one.path), configuration.dimensions());
         if (!read) return std::move(read).error();
@@ -86,7 +88,7 @@ inline void settle_length(FolderConfiguration &folder, std::optional<std::size_t
 /// Errors  `io` for a file that is needed and can't be read; `corrupt` for a damaged one and for values that can't be;
 ///         `unsupported` for all that this version doesn't serve. Each names the file, the key and the value.
 /// Source  sentence-transformers 6.2, `_load_config_modules` and `_load_default_modules`.
-[[nodiscard]] inline Result<FolderConfiguration> read_configuration(std::string const &folder) {
+[[nodiscard]] UFORM_COLD inline Result<FolderConfiguration> read_configuration(std::string const &folder) {
     FolderConfiguration configuration;
     std::optional<ModulePaths> modules;
     if (auto path = join_path(folder, "modules.json"); file_exists(path)) {

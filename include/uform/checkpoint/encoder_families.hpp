@@ -13,6 +13,7 @@
 #include "uform/architecture.hpp"
 #include "uform/checkpoint/encoder_configuration.hpp"
 #include "uform/checkpoint/fields.hpp"
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 
@@ -31,15 +32,15 @@ struct EncoderFamily {
 };
 
 /// Reads a count that may be spelt in two ways; the older spelling counts where the first isn't there.
-[[nodiscard]] inline std::size_t read_count(Fields &fields, std::string_view key, std::string_view older,
-                                            std::size_t fallback, std::size_t most) {
+[[nodiscard]] UFORM_COLD inline std::size_t read_count(Fields &fields, std::string_view key, std::string_view older,
+                                                       std::size_t fallback, std::size_t most) {
     bool const is_older = !fields.find(key) && fields.find(older);
     return fields.count(is_older ? older : key, fallback, most);
 }
 
 /// Reads the classes that the weights were saved from, and refuses those of another family: some folders have a known
 /// `"model_type"` and bring code of their own.
-inline void read_architectures(Fields &fields, std::string_view prefix, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_architectures(Fields &fields, std::string_view prefix, EncoderConfiguration &encoder) {
     if (fields.is_absent("architectures")) return;
     constexpr std::string_view known[] = {"Model",
                                           "ForMaskedLM",
@@ -66,8 +67,13 @@ inline void read_architectures(Fields &fields, std::string_view prefix, EncoderC
 }
 
 /// Source  the table `ACT2FN` of transformers 5.24: what has one formula there is one activation here.
-[[nodiscard]] inline HiddenActivation read_activation(Fields &fields, std::string_view key, std::string_view fallback) {
-    constexpr std::pair<std::string_view, HiddenActivation> known[] = {
+[[nodiscard]] UFORM_COLD inline HiddenActivation read_activation(Fields &fields, std::string_view key,
+                                                                 std::string_view fallback) {
+    struct Spelling {
+        std::string_view spelling;
+        HiddenActivation activation;
+    };
+    static constexpr Spelling known[] = {
         {"gelu", HiddenActivation::gelu},
         {"gelu_python", HiddenActivation::gelu},
         {"gelu_new", HiddenActivation::gelu_tanh},
@@ -89,14 +95,14 @@ inline void read_architectures(Fields &fields, std::string_view prefix, EncoderC
 }
 
 /// Reads a layer norm's epsilon, which is added to a variance.
-[[nodiscard]] inline double read_epsilon(Fields &fields, std::string_view key, double fallback) {
+[[nodiscard]] UFORM_COLD inline double read_epsilon(Fields &fields, std::string_view key, double fallback) {
     double const epsilon = fields.number(key, fallback);
     if (!(epsilon >= 1e-30 && epsilon <= 1)) fields.refuse_type(key, "between 1e-30 and 1"); // below, a float is 0
     return epsilon;
 }
 
 /// Reads the counts that every family has, over the defaults in `encoder`.
-inline void read_counts(Fields &fields, EncoderKeys const &keys, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_counts(Fields &fields, EncoderKeys const &keys, EncoderConfiguration &encoder) {
     constexpr std::size_t million = 1'000'000, billion = 1'000'000'000;
     constexpr EncoderKeys plain;
     encoder.vocabulary_size = fields.count("vocab_size", encoder.vocabulary_size, billion);
@@ -112,7 +118,7 @@ inline void read_counts(Fields &fields, EncoderKeys const &keys, EncoderConfigur
 }
 
 /// Reads the padding id: any id, or `null`, or an index as of Python, one below 0 counting from the end.
-inline void read_padding(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_padding(Fields &fields, EncoderConfiguration &encoder) {
     JsonValue const pad = fields.find("pad_token_id");
     if (!pad) return;
     encoder.pad_token_id = pad.natural();
@@ -123,7 +129,7 @@ inline void read_padding(Fields &fields, EncoderConfiguration &encoder) {
         fields.refuse_type("pad_token_id", "an id of the vocabulary");
 }
 
-inline void refuse_relative_positions(Fields &fields) {
+UFORM_COLD inline void refuse_relative_positions(Fields &fields) {
     if (!fields.is_absent("position_embedding_type") &&
         fields.text("position_embedding_type", {}) != std::string_view("absolute"))
         fields.refuse(Status::unsupported, "position_embedding_type", " is ",
@@ -131,7 +137,7 @@ inline void refuse_relative_positions(Fields &fields) {
 }
 
 /// Source  transformers 5.24, `BertConfig`.
-inline void read_bert(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_bert(Fields &fields, EncoderConfiguration &encoder) {
     encoder.architecture = Architecture::bert;
     refuse_relative_positions(fields);
     encoder.activation = read_activation(fields, "hidden_act", "gelu");
@@ -144,7 +150,7 @@ inline void read_bert(Fields &fields, EncoderConfiguration &encoder) {
 /// Positions start at the padding id + 1, so it has to be one, and the table must be longer.
 ///
 /// Source  transformers 5.24, `XLMRobertaConfig`, `CamembertConfig` and `create_position_ids_from_input_ids`.
-inline void read_xlm_roberta(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_xlm_roberta(Fields &fields, EncoderConfiguration &encoder) {
     encoder.pad_token_id = 1;
     read_bert(fields, encoder);
     encoder.architecture = Architecture::roberta;
@@ -157,7 +163,7 @@ inline void read_xlm_roberta(Fields &fields, EncoderConfiguration &encoder) {
 }
 
 /// Source  transformers 5.24, `RobertaConfig`.
-inline void read_roberta(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_roberta(Fields &fields, EncoderConfiguration &encoder) {
     encoder.vocabulary_size = 50265;
     read_xlm_roberta(fields, encoder);
 }
@@ -165,7 +171,7 @@ inline void read_roberta(Fields &fields, EncoderConfiguration &encoder) {
 /// The epsilon stands in no file. A table of sinusoids is stored like any other.
 ///
 /// Source  transformers 5.24, `DistilBertConfig` with its `attribute_map`, and `TransformerBlock`.
-inline void read_distilbert(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_distilbert(Fields &fields, EncoderConfiguration &encoder) {
     encoder.architecture = Architecture::distilbert;
     encoder.layers = 6, encoder.token_types = 0;
     encoder.activation = read_activation(fields, "activation", "gelu");
@@ -177,7 +183,7 @@ inline void read_distilbert(Fields &fields, EncoderConfiguration &encoder) {
 /// Positions start at 2, whatever the padding id is; distances fall into 32 buckets, however many the table has.
 ///
 /// Source  transformers 5.24, `MPNetConfig`, `MPNetEmbeddings` and `MPNetEncoder.compute_position_bias`.
-inline void read_mpnet(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_mpnet(Fields &fields, EncoderConfiguration &encoder) {
     encoder.architecture = Architecture::mpnet;
     encoder.vocabulary_size = 30527, encoder.token_types = 0, encoder.pad_token_id = 1, encoder.first_position = 2;
     encoder.activation = read_activation(fields, "hidden_act", "gelu");
@@ -190,15 +196,15 @@ inline void read_mpnet(Fields &fields, EncoderConfiguration &encoder) {
 }
 
 /// Reads the base of rotary positions, which must turn all columns at the plain frequencies.
-[[nodiscard]] inline double read_rotary_base(Fields &fields, std::string_view key, double fallback) {
+[[nodiscard]] UFORM_COLD inline double read_rotary_base(Fields &fields, std::string_view key, double fallback) {
     double const base = fields.number(key, fallback);
     if (!(base > 1 && base < 1e12)) fields.refuse_type(key, "above 1 and below 1e12");
     return base;
 }
 
 /// Reads an object of rotary parameters, `{"rope_type": "default", "rope_theta": …}`; the fallback where it is absent.
-inline double read_rotary_parameters(Fields &outer, JsonValue object, std::string_view path, std::string const &place,
-                                     double fallback) {
+UFORM_COLD inline double read_rotary_parameters(Fields &outer, JsonValue object, std::string_view path,
+                                                std::string const &place, double fallback) {
     if (!object || object.is(JsonKind::null)) return fallback;
     Fields fields(path, object, place);
     if (!object.is(JsonKind::object)) outer.refuse(Status::corrupt, place, " is ", shown(object), ", not an object");
@@ -211,14 +217,14 @@ inline double read_rotary_parameters(Fields &outer, JsonValue object, std::strin
     return base;
 }
 
-inline void refuse_odd_heads(Fields &fields, EncoderConfiguration const &encoder) {
+UFORM_COLD inline void refuse_odd_heads(Fields &fields, EncoderConfiguration const &encoder) {
     if (encoder.hidden_size / encoder.heads % 2 != 0)
         fields.refuse(Status::corrupt, "hidden_size", " is ", encoder.hidden_size, ", which leaves ",
                       encoder.hidden_size / encoder.heads, " columns to a head: rotary positions need pairs");
 }
 
 /// Which layers see a window: the list, else all but every third.
-inline void read_local_layers(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_local_layers(Fields &fields, EncoderConfiguration &encoder) {
     std::size_t const every = fields.count("global_attn_every_n_layers", 3, 1'000'000);
     if (fields.is_absent("layer_types")) {
         if (fields.error()) return;
@@ -239,7 +245,7 @@ inline void read_local_layers(Fields &fields, EncoderConfiguration &encoder) {
 }
 
 /// Source  transformers 5.24, `ModernBertConfig`, in the spelling of published files and of its own.
-inline void read_modernbert(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_modernbert(Fields &fields, EncoderConfiguration &encoder) {
     encoder.architecture = Architecture::modernbert;
     encoder.vocabulary_size = 50368, encoder.layers = 22, encoder.intermediate_size = 1152;
     encoder.positions = 8192, encoder.token_types = 0, encoder.pad_token_id = 50283;
@@ -276,7 +282,7 @@ inline void read_modernbert(Fields &fields, EncoderConfiguration &encoder) {
 /// that code would do otherwise is refused.
 ///
 /// Source  transformers 5.24, `NomicBertConfig`.
-inline void read_nomic_bert(Fields &fields, EncoderConfiguration &encoder) {
+UFORM_COLD inline void read_nomic_bert(Fields &fields, EncoderConfiguration &encoder) {
     encoder.architecture = Architecture::nomic_bert;
     encoder.vocabulary_size = 30528, encoder.positions = 2048;
     encoder.attention_bias = encoder.feed_forward_bias = false;
@@ -347,7 +353,7 @@ inline void refuse_own_code(Fields &fields, EncoderFamily const &family) noexcep
 /// Errors  `io`; `corrupt` for what isn't JSON, values of a wrong type, of 0 or less, beyond any model, or that
 ///         contradict each other; `unsupported` for another architecture, activation or position embedding, code of
 ///         the folder's own, a decoder, and quantised weights. Each names the file, the key and the value.
-[[nodiscard]] inline Result<EncoderConfiguration> read_encoder_configuration(std::string path) {
+[[nodiscard]] UFORM_COLD inline Result<EncoderConfiguration> read_encoder_configuration(std::string path) {
     auto file = JsonFile::read_object(std::move(path));
     if (!file) return std::move(file).error();
     Fields fields = file->fields();

@@ -19,7 +19,7 @@
 namespace uform {
 
 /// A value as messages show it: a string in quotes, a number in digits, and only the kind of what is larger.
-[[nodiscard]] inline std::string shown(JsonValue value) {
+[[nodiscard]] UFORM_COLD inline std::string shown(JsonValue value) {
     if (auto const text = value.string()) return "\"" + std::string(*text) + "\"";
     if (auto const truth = value.boolean()) return *truth ? "true" : "false";
     if (auto const integer = value.integer()) return std::to_string(*integer);
@@ -62,14 +62,17 @@ class Fields {
         if (!error_) error_.emplace(error);
     }
     /// Keeps an error about a key, unless there is one already.
-    template <class... Parts> void refuse(Status status, std::string_view key, Parts const &...parts) noexcept {
-        if (!error_) error_.emplace(Error::of(status, path_, ": ", place_, key, parts...));
+    UFORM_COLD void refuse(Status status, std::string_view key, MessagePart const &a, MessagePart const &b = no_part,
+                           MessagePart const &c = no_part, MessagePart const &d = no_part,
+                           MessagePart const &e = no_part, MessagePart const &f = no_part,
+                           MessagePart const &g = no_part) noexcept {
+        if (!error_) error_.emplace(Error::of(status, path_, ": ", place_, key, a, b, c, d, e, f, g));
     }
-    void refuse_type(std::string_view key, std::string_view wanted) {
+    UFORM_COLD void refuse_type(std::string_view key, std::string_view wanted) {
         refuse(Status::corrupt, key, " is ", shown(find(key)), ", not ", wanted);
     }
     /// Keeps `unsupported` for the first key that isn't among those known.
-    void refuse_others(std::initializer_list<std::string_view> known, std::string_view why) noexcept {
+    UFORM_COLD void refuse_others(std::initializer_list<std::string_view> known, std::string_view why) noexcept {
         for (std::size_t i = 0; i != object_.size(); ++i) {
             bool is_known = false;
             for (std::string_view const key : known) is_known |= key == object_.key(i);
@@ -110,7 +113,7 @@ struct JsonFile {
     Json json;
 
     /// Errors  `io` if it can't be read, `corrupt` if it isn't JSON, `out_of_memory`.
-    [[nodiscard]] static Result<JsonFile> read(std::string path) {
+    [[nodiscard]] UFORM_COLD static Result<JsonFile> read(std::string path) {
         auto file = File::map(path);
         if (!file) return std::move(file).error();
         auto json = Json::parse(file->text(), path);
@@ -118,7 +121,7 @@ struct JsonFile {
         return JsonFile{std::move(path), *std::move(json)};
     }
     /// The same for a file whose value must be an object; another is `corrupt`.
-    [[nodiscard]] static Result<JsonFile> read_object(std::string path) {
+    [[nodiscard]] UFORM_COLD static Result<JsonFile> read_object(std::string path) {
         auto file = read(std::move(path));
         if (file && !file->json.root().is(JsonKind::object))
             return Error::of(Status::corrupt, file->path, ": its value is ", shown(file->json.root()),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "uform/checkpoint/fields.hpp"
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 
@@ -94,7 +95,7 @@ struct ModulePaths {
 /// Errors  `io`; `corrupt` for what isn't a list of modules, and for paths that leave the folder; `unsupported` for
 ///         another module or order. Each names the file, and the module's place and type.
 /// Source  sentence-transformers 6.2, `_load_config_modules`, which takes the list's order and not `idx`.
-[[nodiscard]] inline Result<ModulePaths> read_modules(std::string file_path) {
+[[nodiscard]] UFORM_COLD inline Result<ModulePaths> read_modules(std::string file_path) {
     auto file = JsonFile::read(std::move(file_path));
     if (!file) return std::move(file).error();
     JsonValue const list = file->json.root();

@@ -11,6 +11,7 @@
 
 #include "uform/architecture.hpp"
 #include "uform/checkpoint/fields.hpp"
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 
@@ -51,8 +52,8 @@ inline void add_pooling_mode(Fields &fields, JsonValue value, PoolingConfigurati
 ///
 /// Errors  `io`; `corrupt`; `unsupported`, naming the file, and the mode or key.
 /// Source  sentence-transformers 6.2, `Pooling.load_config` and its constructor.
-[[nodiscard]] inline Result<PoolingConfiguration> read_pooling_configuration(std::string path,
-                                                                             std::size_t hidden_size) {
+[[nodiscard]] UFORM_COLD inline Result<PoolingConfiguration> read_pooling_configuration(std::string path,
+                                                                                        std::size_t hidden_size) {
     auto file = JsonFile::read_object(std::move(path));
     if (!file) return std::move(file).error();
     Fields fields = file->fields();

@@ -2,7 +2,6 @@
 #ifndef UFORM_CHECKPOINT_SAFETENSORS_HPP
 #define UFORM_CHECKPOINT_SAFETENSORS_HPP
 
-#include <algorithm> // std::sort, std::lower_bound
 #include <cstddef>
 #include <cstdint>
 #include <iterator> // std::size
@@ -16,6 +15,7 @@
 #include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
+#include "uform/sort.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -40,21 +40,25 @@ class Safetensors {
     Buffer<std::size_t> extents_; // of all shapes, end to end
     Buffer<TensorView> tensors_;  // by name
 
-    template <class... Parts> [[nodiscard]] Error corrupt(Parts const &...parts) const noexcept {
-        return Error::of(Status::corrupt, file_.path(), ": ", parts...);
+    [[nodiscard]] UFORM_COLD Error corrupt(MessagePart const &a, MessagePart const &b = no_part,
+                                           MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                           MessagePart const &e = no_part) const noexcept {
+        return Error::of(Status::corrupt, file_.path(), ": ", a, b, c, d, e);
     }
-    template <class... Parts>
-    [[nodiscard]] Error corrupt_tensor(std::string_view name, Parts const &...parts) const noexcept {
-        return corrupt("tensor \"", name, "\": ", parts...);
+    [[nodiscard]] UFORM_COLD Error corrupt_tensor(std::string_view name, MessagePart const &a,
+                                                  MessagePart const &b = no_part, MessagePart const &c = no_part,
+                                                  MessagePart const &d = no_part,
+                                                  MessagePart const &e = no_part) const noexcept {
+        return Error::of(Status::corrupt, file_.path(), ": tensor \"", name, "\": ", a, b, c, d, e);
     }
-    [[nodiscard]] Error no_memory() const noexcept {
+    [[nodiscard]] UFORM_COLD Error no_memory() const noexcept {
         return Error::of(Status::out_of_memory, file_.path(), ": no memory for the table of tensors");
     }
 
     [[nodiscard]] Result<void> check_metadata(JsonValue metadata) const noexcept;
     [[nodiscard]] Result<Entry> read_entry(std::string_view name, JsonValue fields) noexcept;
-    [[nodiscard]] Result<void> check_places(std::span<Entry> entries, std::size_t data_bytes) const noexcept;
-    [[nodiscard]] Result<void> make_table(std::span<Entry const> entries, std::byte const *data,
+    [[nodiscard]] Result<void> check_places(Buffer<Entry> &entries, std::size_t data_bytes) const noexcept;
+    [[nodiscard]] Result<void> make_table(Buffer<Entry> const &entries, std::byte const *data,
                                           std::uint32_t index) noexcept;
 
   public:
@@ -71,7 +75,7 @@ class Safetensors {
     void drop_pages() const noexcept { file_.drop_pages(); }
 };
 
-inline Result<void> Safetensors::check_metadata(JsonValue metadata) const noexcept {
+UFORM_COLD inline Result<void> Safetensors::check_metadata(JsonValue metadata) const noexcept {
     if (metadata.is(JsonKind::null)) return {};
     if (!metadata.is(JsonKind::object))
         return corrupt("__metadata__ is a JSON ", json_kind_name(metadata.kind()), ", not an object");
@@ -82,7 +86,7 @@ inline Result<void> Safetensors::check_metadata(JsonValue metadata) const noexce
     return {};
 }
 
-inline Result<Safetensors::Entry> Safetensors::read_entry(std::string_view name, JsonValue fields) noexcept {
+UFORM_COLD inline Result<Safetensors::Entry> Safetensors::read_entry(std::string_view name, JsonValue fields) noexcept {
     if (!fields.is(JsonKind::object))
         return corrupt_tensor(name, "described by a JSON ", json_kind_name(fields.kind()), ", not by an object");
     constexpr std::string_view wanted[3] = {"dtype", "shape", "data_offsets"};
@@ -129,8 +133,9 @@ inline Result<Safetensors::Entry> Safetensors::read_entry(std::string_view name,
     return Entry{name, *begin, *end, first_extent, shape.size(), static_cast<DType>(dtype)};
 }
 
-inline Result<void> Safetensors::check_places(std::span<Entry> entries, std::size_t data_bytes) const noexcept {
-    std::sort(entries.begin(), entries.end(), [](Entry const &a, Entry const &b) noexcept {
+UFORM_COLD inline Result<void> Safetensors::check_places(Buffer<Entry> &entries,
+                                                         std::size_t data_bytes) const noexcept {
+    heap_sort(entries.data(), entries.size(), [](Entry const &a, Entry const &b) noexcept {
         return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
     });
     std::size_t expected = 0;
@@ -150,8 +155,8 @@ inline Result<void> Safetensors::check_places(std::span<Entry> entries, std::siz
     return {};
 }
 
-inline Result<void> Safetensors::make_table(std::span<Entry const> entries, std::byte const *data,
-                                            std::uint32_t index) noexcept {
+UFORM_COLD inline Result<void> Safetensors::make_table(Buffer<Entry> const &entries, std::byte const *data,
+                                                       std::uint32_t index) noexcept {
     if (!tensors_.reserve(entries.size())) return no_memory();
     for (Entry const &entry : entries) {
         TensorView const tensor{.name = entry.name,
@@ -163,15 +168,14 @@ inline Result<void> Safetensors::make_table(std::span<Entry const> entries, std:
                                 .bytes = entry.end - entry.begin};
         if (!tensors_.push_back(tensor)) return no_memory();
     }
-    std::sort(tensors_.begin(), tensors_.end(),
-              [](TensorView const &a, TensorView const &b) noexcept { return a.name < b.name; });
+    sort_by_name(tensors_.span());
     for (std::size_t i = 1; i < tensors_.size(); ++i)
         if (tensors_[i - 1].name == tensors_[i].name)
             return corrupt_tensor(tensors_[i].name, "the header names it twice");
     return {};
 }
 
-inline Result<Safetensors> Safetensors::open(std::string const &path, std::uint32_t index) {
+UFORM_COLD inline Result<Safetensors> Safetensors::open(std::string const &path, std::uint32_t index) {
     auto file = File::map(path);
     if (!file) return std::move(file).error();
     Safetensors opened;
@@ -210,8 +214,8 @@ inline Result<Safetensors> Safetensors::open(std::string const &path, std::uint3
         if (!entries.push_back(*entry)) return opened.no_memory();
     }
     auto const data = bytes.subspan(8 + header_bytes);
-    if (auto checked = opened.check_places(entries.span(), data.size()); !checked) return std::move(checked).error();
-    if (auto made = opened.make_table(entries.span(), data.data(), index); !made) return std::move(made).error();
+    if (auto checked = opened.check_places(entries, data.size()); !checked) return std::move(checked).error();
+    if (auto made = opened.make_table(entries, data.data(), index); !made) return std::move(made).error();
     return opened;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "uform/checkpoint/fields.hpp"
+#include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
@@ -27,7 +28,11 @@ struct TransformerModule {
 };
 
 /// Names with their texts, in the order of the file.
-using Prompts = std::vector<std::pair<std::string, std::string>>;
+struct Prompt {
+    std::string name, text;
+    [[nodiscard]] bool operator==(Prompt const &) const = default;
+};
+using Prompts = std::vector<Prompt>;
 
 /// What `config_sentence_transformers.json` says of the whole model.
 struct SentenceConfiguration {
@@ -52,7 +57,8 @@ inline constexpr std::size_t most_prompts_k = 10'000;
 }
 
 /// Reads the members that load the transformer otherwise: each may only hold keys that change no vector.
-inline void read_loading(Fields &fields, std::string_view key, std::initializer_list<std::string_view> harmless) {
+UFORM_COLD inline void read_loading(Fields &fields, std::string_view key,
+                                    std::initializer_list<std::string_view> harmless) {
     JsonValue const value = fields.find(key);
     if (!value) return;
     if (!value.is(JsonKind::object)) return fields.refuse_type(key, "an object");
@@ -70,7 +76,7 @@ inline void read_loading(Fields &fields, std::string_view key, std::initializer_
 ///
 /// Errors  `io`, `corrupt`, `unsupported`, naming the file, the key and the value. No such file is no error.
 /// Source  sentence-transformers 6.2, `Transformer.load_config`, `_load_init_kwargs` and the constructor.
-[[nodiscard]] inline Result<TransformerModule> read_transformer_module(std::string const &folder) {
+[[nodiscard]] UFORM_COLD inline Result<TransformerModule> read_transformer_module(std::string const &folder) {
     TransformerModule module;
     for (std::string_view const name :
          {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
@@ -129,7 +135,7 @@ inline void read_loading(Fields &fields, std::string_view key, std::initializer_
 
 /// Reads the length that the tokenizer's `tokenizer_config.json` gives; nothing if it gives none, or isn't there.
 /// Errors  `io`, `corrupt`.
-[[nodiscard]] inline Result<std::optional<std::size_t>> read_tokenizer_length(std::string const &folder) {
+[[nodiscard]] UFORM_COLD inline Result<std::optional<std::size_t>> read_tokenizer_length(std::string const &folder) {
     using Length = std::optional<std::size_t>;
     auto path = join_path(folder, "tokenizer_config.json");
     if (!file_exists(path)) return Length();
@@ -146,8 +152,8 @@ inline void read_loading(Fields &fields, std::string_view key, std::initializer_
 /// Errors  `io`; `corrupt`, also for a default prompt that isn't among the prompts; `unsupported` for another kind of
 ///         model, and for vectors that are to be cut (`truncate_dim`).
 /// Source  sentence-transformers 6.2, `_get_model_type` and `_parse_model_config`.
-[[nodiscard]] inline Result<SentenceConfiguration> read_sentence_configuration(std::string path,
-                                                                               std::vector<std::string> &warnings) {
+[[nodiscard]] UFORM_COLD inline Result<SentenceConfiguration>
+read_sentence_configuration(std::string path, std::vector<std::string> &warnings) {
     auto file = JsonFile::read_object(std::move(path));
     if (!file) return std::move(file).error();
     Fields fields = file->fields();
@@ -170,14 +176,14 @@ inline void read_loading(Fields &fields, std::string_view key, std::initializer_
             fields.refuse(Status::corrupt, "prompts", ": ", name, " is ", shown(prompts[i]), ", not a string");
         std::string const text(prompts[i].string().value_or(std::string_view()));
         auto known = configuration.prompts.begin();
-        while (known != configuration.prompts.end() && known->first != name) ++known;
-        if (known != configuration.prompts.end()) known->second = text;
-        else configuration.prompts.emplace_back(name, text);
+        while (known != configuration.prompts.end() && known->name != name) ++known;
+        if (known != configuration.prompts.end()) known->text = text;
+        else configuration.prompts.push_back({std::string(name), text});
     }
     if (!fields.is_absent("default_prompt_name")) {
         configuration.default_prompt_name = fields.text("default_prompt_name", {});
         bool known = false;
-        for (auto const &prompt : configuration.prompts) known |= prompt.first == *configuration.default_prompt_name;
+        for (auto const &prompt : configuration.prompts) known |= prompt.name == *configuration.default_prompt_name;
         if (!known) fields.refuse_type("default_prompt_name", "a name among the prompts");
     }
     if (!fields.is_absent("similarity_fn_name")) {

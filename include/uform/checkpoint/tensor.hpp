@@ -2,7 +2,6 @@
 #ifndef UFORM_CHECKPOINT_TENSOR_HPP
 #define UFORM_CHECKPOINT_TENSOR_HPP
 
-#include <algorithm> // std::equal
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +11,7 @@
 
 #include "uform/config.hpp"
 #include "uform/scalar.hpp"
+#include "uform/sort.hpp"
 
 namespace uform {
 
@@ -84,12 +84,20 @@ struct TensorView {
     }
     /// Whether the shape is exactly these extents.
     [[nodiscard]] bool has_shape(std::initializer_list<std::size_t> extents) const noexcept {
-        return std::equal(shape.begin(), shape.end(), extents.begin(), extents.end());
+        bool is_same = shape.size() == extents.size();
+        for (std::size_t i = 0; is_same && i != shape.size(); ++i) is_same = shape[i] == extents.begin()[i];
+        return is_same;
     }
     template <class... Extents> [[nodiscard]] bool has_shape(Extents... extents) const noexcept {
         return has_shape({static_cast<std::size_t>(extents)...});
     }
 };
+
+/// Equal names come in any order.
+inline void sort_by_name(std::span<TensorView> tensors) noexcept {
+    heap_sort(tensors.data(), tensors.size(),
+              [](TensorView const &a, TensorView const &b) noexcept { return a.name < b.name; });
+}
 
 /// Widens elements to floats, exactly.
 ///

@@ -10,6 +10,7 @@
 #include "uform/architecture.hpp"
 #include "uform/checkpoint/fields.hpp"
 #include "uform/checkpoint/modules.hpp"
+#include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/status.hpp"
 
@@ -25,7 +26,7 @@ struct VectorModule {
 };
 
 /// Checks that a module works on the vector of the text, and not on the states of its tokens.
-inline void check_input(Fields &fields) {
+UFORM_COLD inline void check_input(Fields &fields) {
     for (std::string_view const key : {"module_input_name", "module_output_name"})
         if (!fields.is_absent(key) && fields.text(key, {}) != "sentence_embedding")
             fields.refuse(Status::unsupported, key, " is ", shown(fields.find(key)),
@@ -35,7 +36,11 @@ inline void check_input(Fields &fields) {
 /// The activation of a class of torch; without a name it is tanh. The reference takes tanh, too, in place of a class
 /// that isn't torch's: here that is refused.
 [[nodiscard]] inline DenseActivation read_dense_activation(Fields &fields) {
-    constexpr std::pair<std::string_view, DenseActivation> known[] = {
+    struct Spelling {
+        std::string_view spelling;
+        DenseActivation activation;
+    };
+    static constexpr Spelling known[] = {
         {"Tanh", DenseActivation::tanh}, {"ReLU", DenseActivation::relu},
         {"GELU", DenseActivation::gelu}, {"Sigmoid", DenseActivation::sigmoid},
         {"SiLU", DenseActivation::silu}, {"LeakyReLU", DenseActivation::leaky_relu},
@@ -63,7 +68,8 @@ inline void check_input(Fields &fields) {
 /// Errors  `io`; `corrupt`, also for a module that is given vectors of other columns than it takes; `unsupported`. Each
 ///         names the file and the key.
 /// Source  sentence-transformers 6.2, `Normalize`, `Dense` and `LayerNorm`.
-[[nodiscard]] inline Result<VectorModule> read_vector_module(ModuleKind kind, std::string folder, std::size_t columns) {
+[[nodiscard]] UFORM_COLD inline Result<VectorModule> read_vector_module(ModuleKind kind, std::string folder,
+                                                                        std::size_t columns) {
     VectorModule module = {.kind = kind, .folder = std::move(folder), .columns = columns};
     auto path = join_path(module.folder, "config.json");
     if (kind == ModuleKind::normalize && !file_exists(path)) return module;

@@ -2,7 +2,6 @@
 #ifndef UFORM_ENCODER_BERT_WEIGHTS_HPP
 #define UFORM_ENCODER_BERT_WEIGHTS_HPP
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "uform/encoder/weights.hpp"
 #include "uform/kernels/linear.hpp"
 #include "uform/kernels/table.hpp"
+#include "uform/math.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -79,7 +79,7 @@ template <WeightSource Source> void BertWeights::list(BertShape const &shape, We
     BertNames const &names = *shape.names;
     std::uint32_t const hidden = shape.hidden, wide = shape.intermediate;
     bool const attention_bias = shape.attention_bias, feed_forward_bias = shape.feed_forward_bias;
-    float const query_scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size()));
+    float const query_scale = 1.0f / math::sqrt(static_cast<float>(shape.head_size()));
 
     packer.table(words, shape.vocabulary, hidden, TensorName(names.words, ".weight"));
     if (shape.rotary_base == 0)

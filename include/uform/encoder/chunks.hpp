@@ -2,10 +2,11 @@
 #ifndef UFORM_ENCODER_CHUNKS_HPP
 #define UFORM_ENCODER_CHUNKS_HPP
 
-#include <algorithm> // std::sort
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "uform/sort.hpp"
 
 namespace uform {
 
@@ -47,7 +48,7 @@ inline constexpr std::size_t least_chunk_tokens_k = 16;
         chunks[count - 1].texts += 1, chunks[count - 1].tokens += tokens;
         previous = part;
     }
-    std::sort(chunks.begin(), chunks.begin() + static_cast<std::ptrdiff_t>(count), [](Chunk const &a, Chunk const &b) {
+    heap_sort(chunks.data(), count, [](Chunk const &a, Chunk const &b) noexcept {
         return a.tokens != b.tokens ? a.tokens > b.tokens : a.first_text < b.first_text;
     });
     return count;

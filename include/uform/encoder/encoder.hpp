@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "uform/architecture.hpp"
 #include "uform/checkpoint/encoder_configuration.hpp"
@@ -27,9 +27,11 @@ namespace uform {
 /// An encoder with its weights packed for one instruction set. Move-only; memory, threads and the order of sums are
 /// those of `BertEncoder`.
 class Encoder {
-    std::variant<BertEncoder, ModernBertEncoder> encoder_;
+    std::optional<BertEncoder> bert_; // one of the two
+    std::optional<ModernBertEncoder> modernbert_;
 
-    template <class One> explicit Encoder(One &&encoder) noexcept : encoder_(std::forward<One>(encoder)) {}
+    explicit Encoder(BertEncoder &&encoder) noexcept : bert_(std::move(encoder)) {}
+    explicit Encoder(ModernBertEncoder &&encoder) noexcept : modernbert_(std::move(encoder)) {}
 
     /// BERT's shape of any family but ModernBERT's.
     template <WeightSource Source>
@@ -67,17 +69,18 @@ class Encoder {
     }
 
     [[nodiscard]] InstructionSet instruction_set() const noexcept {
-        return std::visit([](auto const &encoder) noexcept { return encoder.instruction_set(); }, encoder_);
+        return bert_ ? bert_->instruction_set() : modernbert_->instruction_set();
     }
     /// As `BertEncoder::workspace_bytes`.
     [[nodiscard]] std::size_t workspace_bytes(std::size_t tokens, std::size_t longest_text) const noexcept {
-        return std::visit([&](auto const &encoder) noexcept { return encoder.workspace_bytes(tokens, longest_text); },
-                          encoder_);
+        return bert_ ? bert_->workspace_bytes(tokens, longest_text)
+                     : modernbert_->workspace_bytes(tokens, longest_text);
     }
     /// As `BertEncoder::forward`, without segments.
     void forward(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets, float *states,
                  std::span<std::byte> workspace) const noexcept {
-        std::visit([&](auto const &encoder) noexcept { encoder.forward(ids, offsets, states, workspace); }, encoder_);
+        if (bert_) bert_->forward(ids, offsets, states, workspace);
+        else modernbert_->forward(ids, offsets, states, workspace);
     }
 };
 

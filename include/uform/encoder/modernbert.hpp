@@ -2,7 +2,6 @@
 #ifndef UFORM_ENCODER_MODERNBERT_HPP
 #define UFORM_ENCODER_MODERNBERT_HPP
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +21,7 @@
 #include "uform/kernels/instruction_set.hpp"
 #include "uform/kernels/kernels.hpp"
 #include "uform/kernels/linear.hpp"
+#include "uform/math.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -123,7 +123,7 @@ template <WeightSource Source>
 void ModernBertEncoder::list(EncoderConfiguration const &configuration, WeightPacker<Source> &packer) noexcept {
     std::uint32_t const hidden = shape_.hidden, wide = shape_.intermediate;
     bool const norm_bias = shape_.norm_bias;
-    float const query_scale = 1.0f / std::sqrt(static_cast<float>(shape_.head_size()));
+    float const query_scale = 1.0f / math::sqrt(static_cast<float>(shape_.head_size()));
 
     packer.table(words_, shape_.vocabulary, hidden, TensorName("embeddings.tok_embeddings.weight"));
     packer.norm(embedding_norm_, hidden, TensorName("embeddings.norm"), norm_bias);

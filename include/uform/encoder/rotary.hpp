@@ -2,10 +2,10 @@
 #ifndef UFORM_ENCODER_ROTARY_HPP
 #define UFORM_ENCODER_ROTARY_HPP
 
-#include <cmath>
 #include <cstddef>
 
 #include "uform/kernels/table.hpp"
+#include "uform/math.hpp"
 
 namespace uform {
 
@@ -28,11 +28,11 @@ struct RotaryTable {
         float *const cosines = memory, *const sines = memory + positions * half;
         for (std::size_t i = 0; i < half; ++i) {
             auto const exponent = static_cast<float>(2 * i) / static_cast<float>(2 * half);
-            float const frequency = 1.0f / static_cast<float>(std::pow(base, static_cast<double>(exponent)));
+            float const frequency = 1.0f / static_cast<float>(math::pow(base, static_cast<double>(exponent)));
             for (std::size_t position = 0; position < positions; ++position) {
                 auto const angle = static_cast<double>(static_cast<float>(position) * frequency);
-                cosines[position * half + i] = static_cast<float>(std::cos(angle));
-                sines[position * half + i] = static_cast<float>(std::sin(angle));
+                cosines[position * half + i] = static_cast<float>(math::cos(angle));
+                sines[position * half + i] = static_cast<float>(math::sin(angle));
             }
         }
         return {cosines, sines, half};

@@ -31,9 +31,11 @@ class TensorName {
     std::uint8_t size_ = 0;
 
   public:
-    template <class... Parts> explicit TensorName(Parts const &...parts) noexcept {
-        (append(MessagePart(parts).text()), ...);
+    UFORM_COLD explicit TensorName(MessagePart const &a, MessagePart const &b = no_part,
+                                   MessagePart const &c = no_part) noexcept {
+        append(a.text()), append(b.text()), append(c.text());
     }
+    TensorName() noexcept = default;
     void append(std::string_view part) noexcept {
         std::size_t const count = part.size() < sizeof text_ - size_ ? part.size() : sizeof text_ - size_;
         std::memcpy(text_ + size_, part.data(), count);

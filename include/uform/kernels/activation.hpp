@@ -2,12 +2,12 @@
 #ifndef UFORM_KERNELS_ACTIVATION_HPP
 #define UFORM_KERNELS_ACTIVATION_HPP
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "uform/architecture.hpp"
 #include "uform/kernels/portable.hpp"
+#include "uform/math.hpp"
 
 namespace uform {
 
@@ -36,7 +36,7 @@ inline void activate(HiddenActivation activation, float *values, std::size_t cou
         for (std::size_t i = 0; i < count; ++i) values[i] = values[i] / (1.0f + exponential(-values[i]));
         break;
     case HiddenActivation::tanh:
-        for (std::size_t i = 0; i < count; ++i) values[i] = std::tanh(values[i]);
+        for (std::size_t i = 0; i < count; ++i) values[i] = math::tanh(values[i]);
         break;
     }
 }
@@ -44,18 +44,18 @@ inline void activate(HiddenActivation activation, float *values, std::size_t cou
 /// One value of a Dense module's activation, in double precision; NaN stays NaN.
 /// Source  the formulas and defaults of torch.nn; softplus is x itself above 20.
 [[nodiscard]] inline double activated(DenseActivation activation, double x) noexcept {
-    auto const softplus = [](double value) { return value > 20 ? value : std::log1p(std::exp(value)); };
+    auto const softplus = [](double value) { return value > 20 ? value : math::log1p(math::exp(value)); };
     switch (activation) {
     case DenseActivation::identity: break;
-    case DenseActivation::tanh: return std::tanh(x);
+    case DenseActivation::tanh: return math::tanh(x);
     case DenseActivation::relu: return x < 0 ? 0 : x;
-    case DenseActivation::gelu: return x * 0.5 * std::erfc(-x * 0.70710678118654752440);
-    case DenseActivation::sigmoid: return 1 / (1 + std::exp(-x));
-    case DenseActivation::silu: return x / (1 + std::exp(-x));
+    case DenseActivation::gelu: return x * 0.5 * math::erfc(-x * 0.70710678118654752440);
+    case DenseActivation::sigmoid: return 1 / (1 + math::exp(-x));
+    case DenseActivation::silu: return x / (1 + math::exp(-x));
     case DenseActivation::leaky_relu: return x < 0 ? x * 0.01 : x;
-    case DenseActivation::elu: return x < 0 ? std::expm1(x) : x;
+    case DenseActivation::elu: return x < 0 ? math::expm1(x) : x;
     case DenseActivation::softplus: return softplus(x);
-    case DenseActivation::mish: return x * std::tanh(softplus(x));
+    case DenseActivation::mish: return x * math::tanh(softplus(x));
     }
     return x;
 }

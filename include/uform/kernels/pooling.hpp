@@ -2,13 +2,13 @@
 #ifndef UFORM_KERNELS_POOLING_HPP
 #define UFORM_KERNELS_POOLING_HPP
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
 #include "uform/architecture.hpp"
+#include "uform/math.hpp"
 
 namespace uform {
 
@@ -48,7 +48,7 @@ inline void pool(Pooling pooling, float const *states, std::size_t tokens, std::
     }
     auto const length = static_cast<double>(tokens), before = static_cast<double>(skipped);
     double const divisor = pooling == Pooling::mean               ? length
-                           : pooling == Pooling::mean_sqrt_length ? std::sqrt(length)
+                           : pooling == Pooling::mean_sqrt_length ? math::sqrt(length)
                                                                   : length * (length + 1) / 2 + length * before;
     double const weight_step = pooling == Pooling::weighted_mean ? 1 : 0;
     constexpr std::size_t block = 64; // columns whose sums stay in the first cache
@@ -85,7 +85,7 @@ inline void normalize(float *vector, std::size_t count) noexcept {
     }
     double sum = 0;
     for (double const lane : sums) sum += lane;
-    double const length = std::sqrt(sum), divisor = length > 1e-12 ? length : 1e-12;
+    double const length = math::sqrt(sum), divisor = length > 1e-12 ? length : 1e-12;
     for (std::size_t i = 0; i < count; ++i) vector[i] = static_cast<float>(static_cast<double>(vector[i]) / divisor);
 }
 

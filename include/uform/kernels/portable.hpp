@@ -3,7 +3,6 @@
 #define UFORM_KERNELS_PORTABLE_HPP
 
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include "uform/kernels/gelu_table.hpp"
 #include "uform/kernels/power_of_two.hpp"
 #include "uform/kernels/table.hpp"
+#include "uform/math.hpp"
 
 namespace uform::portable {
 
@@ -28,7 +28,7 @@ UFORM_ALWAYS_INLINE float multiply_add(float a, float b, float c) noexcept {
 
 /// x · Φ(x), within 3.5e-7 · |x|; see `GeluTable`.
 UFORM_ALWAYS_INLINE float gelu(float x) noexcept {
-    float const magnitude = std::fabs(x);
+    float const magnitude = math::fabs(x);
     float position = magnitude * GeluTable::intervals_per_unit_k;
     position = position < GeluTable::last_position_k ? position : GeluTable::last_position_k; // NaN too
     auto const interval = static_cast<std::uint32_t>(position);
@@ -151,7 +151,7 @@ inline void layer_norm(float const *in, std::size_t rows, std::size_t columns, f
             }
         for (std::size_t j = whole; j < columns; ++j)
             squares[j - whole] = multiply_add(in[j] - mean, in[j] - mean, squares[j - whole]);
-        float const scale = 1.0f / std::sqrt(add_lanes(squares) / count + epsilon);
+        float const scale = 1.0f / math::sqrt(add_lanes(squares) / count + epsilon);
         for (std::size_t j = 0; j < columns; ++j) out[j] = multiply_add((in[j] - mean) * scale, gain[j], bias[j]);
     }
 }

@@ -2,7 +2,6 @@
 #ifndef UFORM_TEXT_BPE_HPP
 #define UFORM_TEXT_BPE_HPP
 
-#include <algorithm> // std::sort, std::push_heap, std::pop_heap
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "uform/buffer.hpp"
+#include "uform/sort.hpp"
 #include "uform/text/merge_table.hpp"
 #include "uform/text/token_table.hpp"
 #include "uform/text/utf8.hpp"
@@ -55,6 +55,7 @@ class Bpe {
     struct Scratch {
         Buffer<Symbol> symbols;
         Buffer<std::uint64_t> candidates; ///< the rank of each, and below it the place of its left symbol
+        Buffer<std::uint64_t> room;       ///< to sort them in
         Buffer<char> spelling;            ///< a character with prefix and suffix
     };
 
@@ -201,15 +202,17 @@ class Bpe {
             std::uint64_t const rank = merges_.find(symbols[place].id, symbols[symbols[place].after].id).rank;
             return rank == MergeTable::none_k || pairs.push_back(rank << 32 | place);
         };
+        auto const earlier = [](std::uint64_t a, std::uint64_t b) noexcept { return a < b; };
+        auto const later = [](std::uint64_t a, std::uint64_t b) noexcept { return a > b; };
         for (std::uint32_t i = 0; i + 1 < symbols.size(); ++i)
             if (!add(i)) return false;
-        std::sort(pairs.begin(), pairs.end());
+        if (!scratch.room.resize(pairs.size())) return false;
+        merge_sort(pairs.data(), scratch.room.data(), pairs.size(), earlier);
         std::size_t const sorted = pairs.size(); // where the heap begins
-        std::greater<> const later;
         auto const add_made = [&](std::uint32_t place) {
             std::size_t const before = pairs.size();
             if (!add(place)) return false;
-            if (pairs.size() != before) std::push_heap(pairs.begin() + sorted, pairs.end(), later);
+            if (pairs.size() != before) heap_push(pairs.data() + sorted, pairs.size() - sorted, later);
             return true;
         };
         for (std::size_t next = 0; next != sorted || pairs.size() != sorted;) {
@@ -217,7 +220,7 @@ class Bpe {
             if (pairs.size() == sorted || (next != sorted && pairs[next] < pairs[sorted])) {
                 pair = pairs[next++];
             } else {
-                std::pop_heap(pairs.begin() + sorted, pairs.end(), later);
+                heap_pop(pairs.data() + sorted, pairs.size() - sorted, later);
                 pair = pairs.back();
                 pairs.truncate(pairs.size() - 1);
             }

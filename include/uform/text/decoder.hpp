@@ -51,9 +51,12 @@ class Decoder {
             text.replace(at, from.size(), to);
     }
     static void clean_up(std::string &text) {
-        static constexpr std::pair<std::string_view, std::string_view> pairs[] = {
-            {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
-            {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+        struct Pair {
+            std::string_view from, to;
+        };
+        static constexpr Pair pairs[] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+                                         {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+                                         {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
         for (auto const &[from, to] : pairs) replace_all(text, from, to);
     }
     // Each ill-formed part of bytes becomes U+FFFD.

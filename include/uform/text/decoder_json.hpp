@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/decoder.hpp"
@@ -24,7 +25,7 @@ class DecoderReader {
 
     explicit DecoderReader(std::string_view file) : file_(file) {}
 
-    [[nodiscard]] Result<DecoderStep> read_one(JsonValue object, std::string_view type) const {
+    [[nodiscard]] UFORM_COLD Result<DecoderStep> read_one(JsonValue object, std::string_view type) const {
         DecoderStep step;
         auto const take = [&](Result<std::string_view> const &text) {
             if (text) step.text = *text;
@@ -74,7 +75,7 @@ class DecoderReader {
         }
         return step;
     }
-    [[nodiscard]] Result<void> read(JsonValue object, std::size_t level) {
+    [[nodiscard]] UFORM_COLD Result<void> read(JsonValue object, std::size_t level) {
         auto const type = json_string(object, "type", file_);
         if (!type) return type.error();
         if (*type != "Sequence") {

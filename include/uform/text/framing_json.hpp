@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/framing.hpp"
@@ -24,15 +25,19 @@ class FramingReader {
 
     explicit FramingReader(std::string_view file) : file_(file) {}
 
-    template <class... Parts> [[nodiscard]] Error refuse(Status status, Parts const &...parts) const {
-        return Error::of(status, file_, ": ", parts...);
+    [[nodiscard]] UFORM_COLD Error refuse(Status status, MessagePart const &a, MessagePart const &b = no_part,
+                                          MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                          MessagePart const &e = no_part, MessagePart const &f = no_part,
+                                          MessagePart const &g = no_part) const {
+        return Error::of(status, file_, ": ", a, b, c, d, e, f, g);
     }
-    [[nodiscard]] Result<std::uint32_t> read_segment(JsonValue piece) const {
+    [[nodiscard]] UFORM_COLD Result<std::uint32_t> read_segment(JsonValue piece) const {
         auto const segment = json_id(piece.find("type_id"), "type_id", file_);
         if (segment && *segment > 255) return refuse(Status::unsupported, "the segment ", *segment, " is above 255");
         return segment;
     }
-    [[nodiscard]] Result<std::vector<Item>> read_pieces(JsonValue pieces, JsonValue tokens, bool is_pair) const {
+    [[nodiscard]] UFORM_COLD Result<std::vector<Item>> read_pieces(JsonValue pieces, JsonValue tokens,
+                                                                   bool is_pair) const {
         constexpr std::size_t most_pieces = 1000;
         if (pieces.size() > most_pieces || tokens.size() > most_pieces)
             return refuse(Status::unsupported, "a template of ", pieces.size(), " pieces and ", tokens.size(),
@@ -70,7 +75,7 @@ class FramingReader {
         if (is_pair && (firsts != 1 || seconds != 1)) items.clear();
         return items;
     }
-    [[nodiscard]] Result<void> read_template(JsonValue object) {
+    [[nodiscard]] UFORM_COLD Result<void> read_template(JsonValue object) {
         JsonValue const single = object.find("single"), pair = object.find("pair");
         JsonValue const tokens = object.find("special_tokens");
         if (!single.is(JsonKind::array) || !tokens.is(JsonKind::object))
@@ -86,7 +91,7 @@ class FramingReader {
         return {};
     }
     // BERT's and RoBERTa's: begin and end, and for a pair one or two ends between.
-    [[nodiscard]] Result<void> read_begin_end(JsonValue object, bool roberta) {
+    [[nodiscard]] UFORM_COLD Result<void> read_begin_end(JsonValue object, bool roberta) {
         auto const begin = json_id(object.find("cls")[1], "cls", file_);
         auto const end = json_id(object.find("sep")[1], "sep", file_);
         if (!begin) return begin.error();
@@ -100,7 +105,7 @@ class FramingReader {
         framing_.pair.push_back(last_end);
         return {};
     }
-    [[nodiscard]] Result<void> read_trimming(JsonValue object) {
+    [[nodiscard]] UFORM_COLD Result<void> read_trimming(JsonValue object) {
         auto const trims = json_boolean(object, "trim_offsets", file_);
         auto const prefix = json_boolean(object, "add_prefix_space", file_);
         if (!trims) return trims.error();
@@ -110,7 +115,7 @@ class FramingReader {
         if (*trims) framing_.trims_offsets = true, framing_.prefix_space = *prefix;
         return {};
     }
-    [[nodiscard]] Result<void> read(JsonValue object, std::size_t level) {
+    [[nodiscard]] UFORM_COLD Result<void> read(JsonValue object, std::size_t level) {
         auto const type = json_string(object, "type", file_);
         if (!type) return type.error();
         if (*type == "Sequence") {
@@ -138,7 +143,7 @@ class FramingReader {
 
   public:
     /// The framing of a file; without special tokens for `null`. Errors: `corrupt` or `unsupported`, naming the file.
-    [[nodiscard]] static Result<Framing> read(JsonValue object, std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<Framing> read(JsonValue object, std::string_view file) {
         FramingReader reader(file);
         if (!json_absent(object))
             if (auto done = reader.read(object, 0); !done) return done.error();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/utf8.hpp"
@@ -16,23 +17,23 @@ namespace uform {
 [[nodiscard]] inline bool json_absent(JsonValue value) noexcept { return !value || value.is(JsonKind::null); }
 
 /// A string that an object must have.
-[[nodiscard]] inline Result<std::string_view> json_string(JsonValue object, std::string_view key,
-                                                          std::string_view file) {
+[[nodiscard]] UFORM_COLD inline Result<std::string_view> json_string(JsonValue object, std::string_view key,
+                                                                     std::string_view file) {
     if (auto const value = object.find(key).string()) return *value;
     return Error::of(Status::corrupt, file, ": '", key, "' is ", json_kind_name(object.find(key).kind()),
                      ", not a string");
 }
 
 /// A string that an object may have, or `null`; then it is empty.
-[[nodiscard]] inline Result<std::string_view> json_string_or_empty(JsonValue object, std::string_view key,
-                                                                   std::string_view file) {
+[[nodiscard]] UFORM_COLD inline Result<std::string_view> json_string_or_empty(JsonValue object, std::string_view key,
+                                                                              std::string_view file) {
     if (json_absent(object.find(key))) return std::string_view();
     return json_string(object, key, file);
 }
 
 /// A string of one code point that an object must have.
-[[nodiscard]] inline Result<std::string_view> json_character(JsonValue object, std::string_view key,
-                                                             std::string_view file) {
+[[nodiscard]] UFORM_COLD inline Result<std::string_view> json_character(JsonValue object, std::string_view key,
+                                                                        std::string_view file) {
     auto const value = json_string(object, key, file);
     if (value && (value->empty() || utf8::sequence_at(value->data(), value->size()).size != value->size()))
         return Error::of(Status::corrupt, file, ": '", key, "' is not one character");
@@ -40,15 +41,16 @@ namespace uform {
 }
 
 /// A boolean that an object must have.
-[[nodiscard]] inline Result<bool> json_boolean(JsonValue object, std::string_view key, std::string_view file) {
+[[nodiscard]] UFORM_COLD inline Result<bool> json_boolean(JsonValue object, std::string_view key,
+                                                          std::string_view file) {
     if (auto const value = object.find(key).boolean()) return *value;
     return Error::of(Status::corrupt, file, ": '", key, "' is ", json_kind_name(object.find(key).kind()),
                      ", not a boolean");
 }
 
 /// A boolean that an object may have, or `null`.
-[[nodiscard]] inline Result<bool> json_boolean_or(JsonValue object, std::string_view key, bool otherwise,
-                                                  std::string_view file) {
+[[nodiscard]] UFORM_COLD inline Result<bool> json_boolean_or(JsonValue object, std::string_view key, bool otherwise,
+                                                             std::string_view file) {
     if (json_absent(object.find(key))) return otherwise;
     return json_boolean(object, key, file);
 }

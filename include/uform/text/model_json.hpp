@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/byte_characters.hpp"
@@ -45,11 +45,15 @@ class ModelReader {
 
     ModelReader(JsonValue model, std::string_view file) : model_(model), file_(file) {}
 
-    template <class... Parts> [[nodiscard]] Error refuse(Status status, Parts const &...parts) const {
-        return Error::of(status, file_, ": ", parts...);
+    [[nodiscard]] UFORM_COLD Error refuse(Status status, MessagePart const &a, MessagePart const &b = no_part,
+                                          MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                          MessagePart const &e = no_part, MessagePart const &f = no_part,
+                                          MessagePart const &g = no_part, MessagePart const &h = no_part,
+                                          MessagePart const &i = no_part) const {
+        return Error::of(status, file_, ": ", a, b, c, d, e, f, g, h, i);
     }
     // Old files don't name the type; some fields tell.
-    [[nodiscard]] Result<void> read_type() {
+    [[nodiscard]] UFORM_COLD Result<void> read_type() {
         if (!model_.is(JsonKind::object)) return refuse(Status::corrupt, "'model' is no object");
         if (!model_.find("type")) {
             if (model_.find("merges")) type_ = "BPE";
@@ -98,14 +102,14 @@ class ModelReader {
     [[nodiscard]] Error too_large() const { return refuse(Status::unsupported, "the vocabulary is too large"); }
 
     // The id of the unknown token, which must be there.
-    [[nodiscard]] Result<std::uint32_t> read_unknown() const {
+    [[nodiscard]] UFORM_COLD Result<std::uint32_t> read_unknown() const {
         auto const name = json_string(model_, "unk_token", file_);
         if (!name) return name.error();
         auto const id = vocabulary_.find(*name);
         if (!id) return refuse(Status::corrupt, "the unknown token '", *name, "' is not in the vocabulary");
         return *id;
     }
-    [[nodiscard]] Result<WordModel> word_piece() const {
+    [[nodiscard]] UFORM_COLD Result<WordModel> word_piece() const {
         auto const prefix = json_string(model_, "continuing_subword_prefix", file_);
         if (!prefix) return prefix.error();
         auto const most = model_.find("max_input_chars_per_word").natural();
@@ -116,14 +120,14 @@ class ModelReader {
         if (!model.build(vocabulary_.entries(), *prefix, *unknown, static_cast<std::size_t>(*most))) return too_large();
         return WordModel(std::move(model));
     }
-    [[nodiscard]] Result<WordModel> word_level() const {
+    [[nodiscard]] UFORM_COLD Result<WordModel> word_level() const {
         auto const unknown = read_unknown();
         if (!unknown) return unknown.error();
         WordLevel model;
         if (!model.build(vocabulary_.entries(), *unknown)) return too_large();
         return WordModel(std::move(model));
     }
-    [[nodiscard]] Result<WordModel> unigram() {
+    [[nodiscard]] UFORM_COLD Result<WordModel> unigram() {
         auto const fallback = json_boolean_or(model_, "byte_fallback", false, file_);
         if (!fallback) return fallback.error();
         if (json_absent(model_.find("unk_id")))
@@ -179,20 +183,28 @@ class ModelReader {
         }
         return merges;
     }
-    [[nodiscard]] Result<WordModel> bpe(std::vector<PreTokenizerStep> &steps) {
+    [[nodiscard]] UFORM_COLD Result<WordModel> bpe(std::vector<PreTokenizerStep> &steps) {
         if (auto const dropout = model_.find("dropout"); !json_absent(dropout) && dropout.number() != 0.0)
             return refuse(Status::unsupported, "a BPE model with 'dropout' is not served");
         BpeOptions options;
-        std::pair<std::string_view, bool BpeOptions::*> const flags[] = {{"fuse_unk", &BpeOptions::fuse_unknown},
-                                                                         {"byte_fallback", &BpeOptions::byte_fallback},
-                                                                         {"ignore_merges", &BpeOptions::ignore_merges}};
+        struct Flag {
+            std::string_view key;
+            bool BpeOptions::*flag;
+        };
+        static constexpr Flag flags[] = {{"fuse_unk", &BpeOptions::fuse_unknown},
+                                         {"byte_fallback", &BpeOptions::byte_fallback},
+                                         {"ignore_merges", &BpeOptions::ignore_merges}};
         for (auto const &[key, flag] : flags) {
             auto const value = json_boolean_or(model_, key, false, file_);
             if (!value) return value.error();
             options.*flag = *value;
         }
-        std::pair<std::string_view, std::string BpeOptions::*> const texts[] = {
-            {"continuing_subword_prefix", &BpeOptions::prefix}, {"end_of_word_suffix", &BpeOptions::suffix}};
+        struct Text {
+            std::string_view key;
+            std::string BpeOptions::*text;
+        };
+        static constexpr Text texts[] = {{"continuing_subword_prefix", &BpeOptions::prefix},
+                                         {"end_of_word_suffix", &BpeOptions::suffix}};
         for (auto const &[key, text] : texts) {
             auto const value = json_string_or_empty(model_, key, file_);
             if (!value) return value.error();
@@ -216,17 +228,21 @@ class ModelReader {
     // Where each byte became a character last, the model takes the bytes instead.
     [[nodiscard]] bool build(Bpe &model, std::vector<MergeTable::Merge> const &merges, BpeOptions options,
                              std::vector<PreTokenizerStep> &steps) const {
-        std::deque<std::string> bytes;
+        std::string bytes;
         std::vector<Trie::Entry> tokens = vocabulary_.entries();
         if (!steps.empty() && steps.back().kind == PreTokenizerStep::Kind::byte_level && options.prefix.empty() &&
             options.suffix.empty() && !options.byte_fallback) {
             options.bytes = true;
             steps.pop_back();
             tokens.clear();
+            std::size_t most = 0; // a character takes more bytes than what it stands for: `bytes` stays in place
+            for (Trie::Entry const &entry : vocabulary_.entries()) most += entry.key.size();
+            bytes.reserve(most);
             for (Trie::Entry const &entry : vocabulary_.entries()) {
-                std::string &token = bytes.emplace_back();
-                if (append_bytes_of(entry.key, token)) tokens.push_back({token, entry.value});
-                else bytes.pop_back(); // no text becomes it
+                std::size_t const first = bytes.size();
+                if (append_bytes_of(entry.key, bytes))
+                    tokens.push_back({{bytes.data() + first, bytes.size() - first}, entry.value});
+                else bytes.resize(first); // no text becomes it
             }
         }
         return model.build(tokens, merges, std::move(options));
@@ -240,8 +256,8 @@ class ModelReader {
     /// Reads a model. `steps` are the pre-tokeniser's, whose last may become part of the model.
     ///
     /// Errors  `corrupt` or `unsupported`, naming the file and what is wrong.
-    [[nodiscard]] static Result<Read> read(JsonValue model, std::vector<PreTokenizerStep> &steps,
-                                           std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<Read> read(JsonValue model, std::vector<PreTokenizerStep> &steps,
+                                                      std::string_view file) {
         ModelReader reader(model, file);
         if (auto done = reader.read_type(); !done) return done.error();
         if (auto done = reader.read_vocabulary(model.find("vocab"), "the model's 'vocab'"); !done) return done.error();

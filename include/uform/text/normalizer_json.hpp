@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/character_map.hpp"
@@ -18,7 +19,8 @@ namespace uform {
 
 /// The pattern of a `Split` or `Replace`. Errors: `unsupported` for a regular expression that is none of the published
 /// ones and for an empty text; `corrupt` for anything else.
-[[nodiscard]] inline Result<SplitPattern> read_pattern(JsonValue object, std::string_view what, std::string_view file) {
+[[nodiscard]] UFORM_COLD inline Result<SplitPattern> read_pattern(JsonValue object, std::string_view what,
+                                                                  std::string_view file) {
     JsonValue const pattern = object.find("pattern");
     if (auto const text = pattern.find("String").string()) {
         if (text->empty())
@@ -41,7 +43,7 @@ class NormalizerReader {
 
     explicit NormalizerReader(std::string_view file) : file_(file) {}
 
-    [[nodiscard]] Result<NormalizerStep> read_bert(JsonValue normalizer) const {
+    [[nodiscard]] UFORM_COLD Result<NormalizerStep> read_bert(JsonValue normalizer) const {
         NormalizerStep step;
         step.kind = Kind::bert;
         auto const clean = json_boolean(normalizer, "clean_text", file_);
@@ -54,7 +56,7 @@ class NormalizerReader {
         step.bert = {false, *clean, *spaced, *strip, *lowercase};
         return step;
     }
-    [[nodiscard]] Result<NormalizerStep> read_map(JsonValue normalizer) const {
+    [[nodiscard]] UFORM_COLD Result<NormalizerStep> read_map(JsonValue normalizer) const {
         NormalizerStep step;
         step.kind = Kind::character_map;
         auto const text = json_string(normalizer, "precompiled_charsmap", file_);
@@ -66,7 +68,7 @@ class NormalizerReader {
         step.map = std::move(map);
         return step;
     }
-    [[nodiscard]] Result<NormalizerStep> read_one(JsonValue normalizer, std::string_view type) const {
+    [[nodiscard]] UFORM_COLD Result<NormalizerStep> read_one(JsonValue normalizer, std::string_view type) const {
         NormalizerStep step;
         if (type == "BertNormalizer") return read_bert(normalizer);
         if (type == "Precompiled") return read_map(normalizer);
@@ -107,7 +109,7 @@ class NormalizerReader {
         }
         return step;
     }
-    [[nodiscard]] Result<void> read(JsonValue normalizer, std::size_t level) {
+    [[nodiscard]] UFORM_COLD Result<void> read(JsonValue normalizer, std::size_t level) {
         auto const type = json_string(normalizer, "type", file_);
         if (!type) return type.error();
         if (*type == "Sequence") {
@@ -130,7 +132,8 @@ class NormalizerReader {
 
   public:
     /// The steps of a normaliser, none for `null`. Errors: `corrupt` or `unsupported`, naming the file and the step.
-    [[nodiscard]] static Result<std::vector<NormalizerStep>> read(JsonValue normalizer, std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<std::vector<NormalizerStep>> read(JsonValue normalizer,
+                                                                             std::string_view file) {
         NormalizerReader reader(file);
         if (!json_absent(normalizer))
             if (auto done = reader.read(normalizer, 0); !done) return done.error();

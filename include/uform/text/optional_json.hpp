@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
@@ -19,7 +20,7 @@ struct OptionalJson {
     std::optional<Json> json;
 
     /// Errors  `io` for a file that can't be read, `corrupt` for one that holds no JSON object.
-    [[nodiscard]] static Result<OptionalJson> read(std::string const &folder, std::string_view name) {
+    [[nodiscard]] UFORM_COLD static Result<OptionalJson> read(std::string const &folder, std::string_view name) {
         OptionalJson result{join_path(folder, name), std::nullopt};
         if (!file_exists(result.path)) return result;
         auto const file = File::map(result.path);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/json_fields.hpp"
@@ -30,7 +31,7 @@ class PreTokenizerReader {
         step.pattern = std::move(pattern), step.behavior = behavior, step.invert = invert;
         steps_.push_back(std::move(step));
     }
-    [[nodiscard]] Result<SplitBehavior> read_behavior(JsonValue object) const {
+    [[nodiscard]] UFORM_COLD Result<SplitBehavior> read_behavior(JsonValue object) const {
         auto const name = json_string(object, "behavior", file_);
         if (!name) return name.error();
         struct Named {
@@ -46,7 +47,7 @@ class PreTokenizerReader {
             if (*name == one.name) return one.behavior;
         return Error::of(Status::unsupported, file_, ": the behavior ", *name, " is not served");
     }
-    [[nodiscard]] Result<void> read_meta_space(JsonValue object) {
+    [[nodiscard]] UFORM_COLD Result<void> read_meta_space(JsonValue object) {
         PreTokenizerStep step;
         step.kind = Kind::meta_space;
         auto const replacement = json_character(object, "replacement", file_);
@@ -72,7 +73,7 @@ class PreTokenizerReader {
         steps_.push_back(std::move(step));
         return {};
     }
-    [[nodiscard]] Result<void> read_byte_level(JsonValue object) {
+    [[nodiscard]] UFORM_COLD Result<void> read_byte_level(JsonValue object) {
         auto const prefix = json_boolean(object, "add_prefix_space", file_);
         if (!prefix) return prefix.error();
         auto const cuts = json_boolean_or(object, "use_regex", true, file_);
@@ -85,7 +86,7 @@ class PreTokenizerReader {
         steps_.push_back(std::move(step));
         return {};
     }
-    [[nodiscard]] Result<void> read_split(JsonValue object) {
+    [[nodiscard]] UFORM_COLD Result<void> read_split(JsonValue object) {
         auto pattern = read_pattern(object, "Split", file_);
         if (!pattern) return std::move(pattern).error();
         auto const behavior = read_behavior(object);
@@ -95,7 +96,7 @@ class PreTokenizerReader {
         add_split(std::move(*pattern), *behavior, *invert);
         return {};
     }
-    [[nodiscard]] Result<void> read_one(JsonValue object, std::string_view type) {
+    [[nodiscard]] UFORM_COLD Result<void> read_one(JsonValue object, std::string_view type) {
         if (type == "ByteLevel") return read_byte_level(object);
         if (type == "Metaspace") return read_meta_space(object);
         if (type == "Split") return read_split(object);
@@ -126,7 +127,7 @@ class PreTokenizerReader {
         }
         return {};
     }
-    [[nodiscard]] Result<void> read(JsonValue object, std::size_t level) {
+    [[nodiscard]] UFORM_COLD Result<void> read(JsonValue object, std::size_t level) {
         auto const type = json_string(object, "type", file_);
         if (!type) return type.error();
         if (*type == "Sequence") {
@@ -147,7 +148,8 @@ class PreTokenizerReader {
 
   public:
     /// The steps of a pre-tokeniser, none for `null`. Errors: `corrupt` or `unsupported`, naming the file and the step.
-    [[nodiscard]] static Result<std::vector<PreTokenizerStep>> read(JsonValue object, std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<std::vector<PreTokenizerStep>> read(JsonValue object,
+                                                                               std::string_view file) {
         PreTokenizerReader reader(file);
         if (!json_absent(object))
             if (auto done = reader.read(object, 0); !done) return done.error();

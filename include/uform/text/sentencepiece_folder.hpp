@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/status.hpp"
 #include "uform/text/character_map.hpp"
@@ -48,7 +49,7 @@ class SentencePieceFolder {
             push(model.pieces[i].text, static_cast<double>(model.pieces[i].score));
         role(TokenRole::mask);
     }
-    [[nodiscard]] Result<void> read_normalizer(SentencePieceModel const &model, std::string const &path) {
+    [[nodiscard]] UFORM_COLD Result<void> read_normalizer(SentencePieceModel const &model, std::string const &path) {
         if (model.character_map.empty()) return {};
         auto map = std::make_shared<CharacterMap>();
         if (!map->read(model.character_map))
@@ -58,7 +59,7 @@ class SentencePieceFolder {
         parts_.normalizer.push_back(std::move(step));
         return {};
     }
-    [[nodiscard]] Result<void> read_all(std::string_view bytes, std::string const &path, bool is_camembert) {
+    [[nodiscard]] UFORM_COLD Result<void> read_all(std::string_view bytes, std::string const &path, bool is_camembert) {
         OptionalJson const &config = special_.config();
         auto const prefix = json_boolean_or(config.root(), "add_prefix_space", true, config.path);
         if (!prefix) return prefix.error();
@@ -117,8 +118,8 @@ class SentencePieceFolder {
     /// Errors  `io` for a file that can't be read; `corrupt` for a damaged one, with the byte; `unsupported` for a
     /// model
     ///         that isn't Unigram, and for a special token that the JSON files set to `null`. All name the file.
-    [[nodiscard]] static Result<TokenizerParts> read(std::string const &folder, std::string const &path,
-                                                     bool is_camembert) {
+    [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder, std::string const &path,
+                                                                bool is_camembert) {
         auto special = SpecialTokens::read(folder, {SpecialTokens::roberta_names_k, is_camembert});
         if (!special) return std::move(special).error();
         auto const file = File::map(path);

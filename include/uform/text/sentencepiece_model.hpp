@@ -2,13 +2,13 @@
 #ifndef UFORM_TEXT_SENTENCEPIECE_MODEL_HPP
 #define UFORM_TEXT_SENTENCEPIECE_MODEL_HPP
 
-#include <cmath> // std::isfinite
 #include <cstddef>
 #include <cstdint>
 #include <cstring> // std::memcpy
 #include <string_view>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/status.hpp"
 #include "uform/text/utf8.hpp"
 #include "uform/text/vocabulary.hpp"
@@ -103,7 +103,7 @@ struct SentencePieceModel {
     ///         pieces, and for one without a trainer_spec or normalizer_spec, which stand behind the pieces, so that
     ///         one cut between two pieces is found. `unsupported` for too many pieces.
     /// Memory  24 bytes a piece.
-    [[nodiscard]] static Result<SentencePieceModel> read(std::string_view bytes, std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<SentencePieceModel> read(std::string_view bytes, std::string_view file) {
         SentencePieceModel model;
         bool has_trainer = false, has_normalizer = false;
         ProtobufFields fields(bytes, 0, bytes.size());
@@ -141,8 +141,8 @@ struct SentencePieceModel {
         return Error::of(Status::corrupt, file, ": damaged at byte ", at, ": ", why);
     }
     // The caller looks at what is wrong with the fields.
-    [[nodiscard]] static Result<void> read_piece(ProtobufFields &fields, Piece &piece, std::size_t index,
-                                                 std::size_t place, std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<void> read_piece(ProtobufFields &fields, Piece &piece, std::size_t index,
+                                                            std::size_t place, std::string_view file) {
         auto const refuse = [&](std::size_t at, std::string_view why) {
             return Error::of(Status::corrupt, file, ": damaged at byte ", at, ": the ", why, " of the piece ", index);
         };
@@ -156,7 +156,7 @@ struct SentencePieceModel {
                 std::uint32_t bits = 0;
                 for (std::size_t i = 4; i-- != 0;) bits = bits << 8 | static_cast<unsigned char>(fields.text[i]);
                 std::memcpy(&piece.score, &bits, sizeof bits);
-                if (!std::isfinite(piece.score)) return refuse(fields.place, "score is no number,");
+                if (piece.score - piece.score != 0) return refuse(fields.place, "score is no number,");
             } else if (fields.field == 3 && fields.kind == Kind::number) {
                 if (fields.number < 1 || fields.number > 6) return refuse(fields.place, "type is none,");
                 piece.type = static_cast<Type>(fields.number);

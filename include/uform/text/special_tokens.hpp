@@ -2,7 +2,6 @@
 #ifndef UFORM_TEXT_SPECIAL_TOKENS_HPP
 #define UFORM_TEXT_SPECIAL_TOKENS_HPP
 
-#include <algorithm> // std::stable_sort, std::find
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/added_tokens.hpp"
@@ -25,6 +25,12 @@ namespace uform {
 
 /// What a special token is for, in the order in which the reference adds them.
 enum class TokenRole : std::uint8_t { begin, end, unknown, separator, padding, classifier, mask };
+
+[[nodiscard]] inline bool is_among(std::vector<std::string_view> const &names, std::string_view name) noexcept {
+    for (std::string_view const one : names)
+        if (one == name) return true;
+    return false;
+}
 
 /// The special tokens of a folder without tokenizer.json: tokenizer_config.json names them, and where that has no
 /// `added_tokens_decoder` special_tokens_map.json goes before it, and added_tokens.json lists further ones.
@@ -73,8 +79,8 @@ class SpecialTokens {
     [[nodiscard]] bool reads_map() const noexcept { return !config_.find("added_tokens_decoder"); }
 
     // A token is written as its name, or as an object with its flags.
-    [[nodiscard]] static Result<AddedToken> read_token(JsonValue value, bool special, std::string_view what,
-                                                       std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<AddedToken> read_token(JsonValue value, bool special, std::string_view what,
+                                                                  std::string const &path) {
         AddedToken token;
         token.special = special;
         if (auto const name = value.string()) {
@@ -97,8 +103,8 @@ class SpecialTokens {
         return token;
     }
     // An object of the configuration says itself whether it is special, but for one that has a key of its own.
-    [[nodiscard]] Result<void> read_named(JsonValue value, std::string_view what, std::string_view key, bool in_map,
-                                          std::vector<Named> &to) const {
+    [[nodiscard]] UFORM_COLD Result<void> read_named(JsonValue value, std::string_view what, std::string_view key,
+                                                     bool in_map, std::vector<Named> &to) const {
         bool const special = in_map || &to == &customs_ || !value.is(JsonKind::object);
         auto token = read_token(value, special, what, (in_map ? map_ : config_).path);
         if (!token) return std::move(token).error();
@@ -116,7 +122,7 @@ class SpecialTokens {
         to.push_back(std::move(named));
         return {};
     }
-    [[nodiscard]] Result<void> read_roles(Defaults const &defaults) {
+    [[nodiscard]] UFORM_COLD Result<void> read_roles(Defaults const &defaults) {
         for (std::size_t i = 0; i != roles_k; ++i) {
             std::string_view const key = key_of(static_cast<TokenRole>(i));
             Named &role = roles_[i];
@@ -142,7 +148,7 @@ class SpecialTokens {
     }
     // Of a key in both files the configuration's name counts, but the map's before the configuration's object, which
     // itself counts where it says that it is a token.
-    [[nodiscard]] Result<void> read_customs() {
+    [[nodiscard]] UFORM_COLD Result<void> read_customs() {
         for (int turn = 0; turn != 3; ++turn) {
             bool const in_map = turn == 1;
             JsonValue const root = !in_map ? config_.root() : reads_map() ? map_.root() : JsonValue();
@@ -158,7 +164,7 @@ class SpecialTokens {
         }
         return {};
     }
-    [[nodiscard]] Result<void> read_list(std::string_view key, bool in_map, std::vector<Named> &to) const {
+    [[nodiscard]] UFORM_COLD Result<void> read_list(std::string_view key, bool in_map, std::vector<Named> &to) const {
         OptionalJson const &source = in_map ? map_ : config_;
         JsonValue const list = source.find(key);
         if (!json_absent(list) && !list.is(JsonKind::array) && !list.is(JsonKind::object))
@@ -167,7 +173,7 @@ class SpecialTokens {
             if (auto done = read_named(list[i], key, list.key(i), in_map, to); !done) return done;
         return {};
     }
-    [[nodiscard]] Result<void> read_extras() {
+    [[nodiscard]] UFORM_COLD Result<void> read_extras() {
         constexpr std::string_view extra = "extra_special_tokens", additional = "additional_special_tokens";
         if (auto done = read_customs(); !done) return done;
         JsonValue const listed = config_.find(extra);
@@ -204,8 +210,8 @@ class SpecialTokens {
         return false;
     }
     // Tokens with an id each, by rising ids; those of one id in the order of the file.
-    [[nodiscard]] Result<void> add_listed(AddedTokenList &added, TokenizerParts &parts,
-                                          Vocabulary const &vocabulary) const {
+    [[nodiscard]] UFORM_COLD Result<void> add_listed(AddedTokenList &added, TokenizerParts &parts,
+                                                     Vocabulary const &vocabulary) const {
         bool const old = reads_map();
         if (old && !added_file_.json) return {};
         OptionalJson const &source = old ? added_file_ : config_;
@@ -238,10 +244,10 @@ class SpecialTokens {
                 return Error::of(Status::unsupported, source.path, ": the id of '", token.content, "' is above ",
                                  greatest_id_k);
             token.id = static_cast<std::uint32_t>(id);
-            tokens.push_back(std::move(token));
+            auto at = tokens.end(); // by id, those of one id in the order of the file
+            while (at != tokens.begin() && (at - 1)->id > token.id) --at;
+            tokens.insert(at, std::move(token));
         }
-        std::stable_sort(tokens.begin(), tokens.end(),
-                         [](AddedToken const &a, AddedToken const &b) { return a.id < b.id; });
         for (AddedToken &token : tokens) {
             std::uint32_t const id = token.id;
             if (auto done = added.add(std::move(token), id, vocabulary, source.path, parts.warnings); !done)
@@ -254,7 +260,7 @@ class SpecialTokens {
     /// Reads the three files of a folder, each of which may be missing.
     ///
     /// Errors  `io`, `corrupt`, naming the file and the key.
-    [[nodiscard]] static Result<SpecialTokens> read(std::string const &folder, Defaults const &defaults) {
+    [[nodiscard]] UFORM_COLD static Result<SpecialTokens> read(std::string const &folder, Defaults const &defaults) {
         SpecialTokens tokens;
         std::pair<OptionalJson *, std::string_view> const files[] = {{&tokens.config_, "tokenizer_config.json"},
                                                                      {&tokens.map_, "special_tokens_map.json"},
@@ -286,8 +292,8 @@ class SpecialTokens {
     /// One with a role that neither the vocabulary nor another list has is not sought in texts, and a warning says so.
     /// Of two roles with one token the later's flags count, but those of a list go before all.
     /// Errors  as of `AddedTokenList`.
-    [[nodiscard]] Result<void> add_to(TokenizerParts &parts, Vocabulary const &vocabulary,
-                                      std::vector<AddedToken> const *pieces = nullptr) const {
+    [[nodiscard]] UFORM_COLD Result<void> add_to(TokenizerParts &parts, Vocabulary const &vocabulary,
+                                                 std::vector<AddedToken> const *pieces = nullptr) const {
         AddedTokenList added;
         if (auto done = add_listed(added, parts, vocabulary); !done) return done;
         std::vector<AddedToken> const listed = added.tokens();
@@ -306,7 +312,7 @@ class SpecialTokens {
         };
         auto const add_named = [&](Named const &named) -> Result<void> {
             if (named.is_plain) { // a name counts once, so that flags given between stay
-                if (std::find(plain.begin(), plain.end(), named.token.content) != plain.end()) return {};
+                if (is_among(plain, named.token.content)) return {};
                 plain.push_back(named.token.content);
             }
             return add(named.token, path_of(named));
@@ -339,15 +345,13 @@ class SpecialTokens {
         for (std::size_t i = 0; !from_pieces && i != extras_.size(); ++i)
             if (auto done = add_named(extras_[i]); !done) return done;
         parts.added = added.take();
-        std::erase_if(parts.added, [&](AddedToken const &token) {
-            return std::find(unsought.begin(), unsought.end(), token.content) != unsought.end();
-        });
+        std::erase_if(parts.added, [&](AddedToken const &token) { return is_among(unsought, token.content); });
         return {};
     }
 
     /// The id of the token in a role, which must have one. `path` is the vocabulary's.
-    [[nodiscard]] Result<std::uint32_t> id_of(TokenRole role, TokenizerParts const &parts, Vocabulary const &vocabulary,
-                                              std::string_view path) const {
+    [[nodiscard]] UFORM_COLD Result<std::uint32_t> id_of(TokenRole role, TokenizerParts const &parts,
+                                                         Vocabulary const &vocabulary, std::string_view path) const {
         std::string_view const name = name_of(role);
         if (auto const id = vocabulary.find(name); id && !name.empty()) return *id;
         for (AddedToken const &token : parts.added)
@@ -356,8 +360,8 @@ class SpecialTokens {
     }
     /// Frames texts as RoBERTa does: `begin` a `end`, and `begin` a `end` `end` b `end`, all of segment 0. Errors: as
     /// of `id_of`.
-    [[nodiscard]] Result<void> frame(TokenizerParts &parts, Vocabulary const &vocabulary, TokenRole begin,
-                                     TokenRole end, std::string_view path) const {
+    [[nodiscard]] UFORM_COLD Result<void> frame(TokenizerParts &parts, Vocabulary const &vocabulary, TokenRole begin,
+                                                TokenRole end, std::string_view path) const {
         auto const first = id_of(begin, parts, vocabulary, path), last = id_of(end, parts, vocabulary, path);
         if (!first) return first.error();
         if (!last) return last.error();

@@ -2,7 +2,6 @@
 #ifndef UFORM_TEXT_TOKEN_NAMES_HPP
 #define UFORM_TEXT_TOKEN_NAMES_HPP
 
-#include <algorithm> // std::sort, std::lower_bound
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "uform/sort.hpp"
 #include "uform/text/added_tokens.hpp"
 #include "uform/text/trie.hpp"
 
@@ -24,6 +24,10 @@ class TokenNames {
     std::string bytes_;
     std::vector<Name> names_; // by id
     std::vector<std::uint32_t> special_;
+
+    [[nodiscard]] std::size_t place_of(std::uint32_t id) const noexcept {
+        return first_not_below(names_.data(), names_.size(), [=](Name const &name) noexcept { return name.id < id; });
+    }
 
   public:
     TokenNames() = default;
@@ -58,31 +62,29 @@ class TokenNames {
             sorted.resize(kept);
             names_ = std::move(sorted);
         } else {
-            std::stable_sort(names_.begin(), names_.end(), [](Name const &a, Name const &b) { return a.id < b.id; });
+            merge_sort(names_.data(), sorted.data(), count,
+                       [](Name const &a, Name const &b) noexcept { return a.id < b.id; });
         }
-        std::sort(special_.begin(), special_.end());
+        heap_sort(special_.data(), special_.size(), [](std::uint32_t a, std::uint32_t b) noexcept { return a < b; });
     }
     /// The text of a token, or nothing where no token has the id.
     [[nodiscard]] std::optional<std::string_view> find(std::uint32_t id) const noexcept {
-        auto at = names_.begin();
-        if (id < names_.size() && names_[id].id == id) at += id;
-        else
-            at = std::lower_bound(at, names_.end(), id,
-                                  [](Name const &name, std::uint32_t key) { return name.id < key; });
-        if (at == names_.end() || at->id != id) return std::nullopt;
-        return std::string_view(bytes_).substr(at->first, at->size);
+        std::size_t const place = id < names_.size() && names_[id].id == id ? id : place_of(id);
+        if (place == names_.size() || names_[place].id != id) return std::nullopt;
+        return std::string_view(bytes_).substr(names_[place].first, names_[place].size);
     }
     /// Gives a token that is there another text, under which it is no special one, as in the reference.
     void respell(std::uint32_t id, std::string_view text) {
-        auto const at = std::lower_bound(names_.begin(), names_.end(), id,
-                                         [](Name const &name, std::uint32_t key) { return name.id < key; });
-        if (at == names_.end() || at->id != id) return;
-        at->first = bytes_.size(), at->size = static_cast<std::uint32_t>(text.size());
+        std::size_t const place = place_of(id);
+        if (place == names_.size() || names_[place].id != id) return;
+        names_[place].first = bytes_.size(), names_[place].size = static_cast<std::uint32_t>(text.size());
         bytes_ += text;
         std::erase(special_, id);
     }
     [[nodiscard]] bool is_special(std::uint32_t id) const noexcept {
-        return std::binary_search(special_.begin(), special_.end(), id);
+        std::size_t const place = first_not_below(special_.data(), special_.size(),
+                                                  [=](std::uint32_t special) noexcept { return special < id; });
+        return place != special_.size() && special_[place] == id;
     }
 };
 

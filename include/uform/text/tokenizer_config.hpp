@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "uform/config.hpp"
 #include "uform/status.hpp"
 #include "uform/text/json_fields.hpp"
 #include "uform/text/optional_json.hpp"
@@ -14,7 +15,7 @@ namespace uform {
 
 /// Notes where tokenizer_config.json would make another tokenizer of the same vocabulary. transformers 5 builds BERT's
 /// normaliser from it; this library follows tokenizer.json. Errors: as of reading the file.
-[[nodiscard]] inline Result<void> compare_with_config(std::string const &folder, TokenizerParts &parts) {
+[[nodiscard]] UFORM_COLD inline Result<void> compare_with_config(std::string const &folder, TokenizerParts &parts) {
     auto const config = OptionalJson::read(folder, "tokenizer_config.json");
     if (!config) return config.error();
     NormalizerStep const *const bert = parts.bert();

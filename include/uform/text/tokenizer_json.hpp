@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/decoder_json.hpp"
@@ -28,10 +29,12 @@ class TokenizerJson {
 
     explicit TokenizerJson(std::string_view file) : file_(file) {}
 
-    template <class... Parts> [[nodiscard]] Error refuse(Status status, Parts const &...parts) const {
-        return Error::of(status, file_, ": ", parts...);
+    [[nodiscard]] UFORM_COLD Error refuse(Status status, MessagePart const &a, MessagePart const &b = no_part,
+                                          MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                          MessagePart const &e = no_part, MessagePart const &f = no_part) const {
+        return Error::of(status, file_, ": ", a, b, c, d, e, f);
     }
-    [[nodiscard]] Result<void> read_added_tokens(JsonValue list, Vocabulary const &vocabulary) {
+    [[nodiscard]] UFORM_COLD Result<void> read_added_tokens(JsonValue list, Vocabulary const &vocabulary) {
         AddedTokenList added;
         if (!json_absent(list) && !list.is(JsonKind::array))
             return refuse(Status::corrupt, "'added_tokens' is no array");
@@ -40,11 +43,15 @@ class TokenizerJson {
             auto const content = json_string(list[i], "content", file_);
             if (!content) return content.error();
             token.content = *content;
-            std::pair<std::string_view, bool AddedToken::*> const flags[] = {{"single_word", &AddedToken::single_word},
-                                                                             {"lstrip", &AddedToken::lstrip},
-                                                                             {"rstrip", &AddedToken::rstrip},
-                                                                             {"normalized", &AddedToken::normalized},
-                                                                             {"special", &AddedToken::special}};
+            struct Flag {
+                std::string_view key;
+                bool AddedToken::*flag;
+            };
+            static constexpr Flag flags[] = {{"single_word", &AddedToken::single_word},
+                                             {"lstrip", &AddedToken::lstrip},
+                                             {"rstrip", &AddedToken::rstrip},
+                                             {"normalized", &AddedToken::normalized},
+                                             {"special", &AddedToken::special}};
             for (auto const &[key, flag] : flags) {
                 auto const value = json_boolean(list[i], key, file_);
                 if (!value) return value.error();
@@ -58,14 +65,14 @@ class TokenizerJson {
         return {};
     }
     // The special tokens' ids come from the file as they are; one that no token has would be a row of nothing.
-    [[nodiscard]] Result<void> check_special_tokens() const {
+    [[nodiscard]] UFORM_COLD Result<void> check_special_tokens() const {
         for (auto const *items : {&parts_.framing.single, &parts_.framing.pair})
             for (Framing::Item const &item : *items)
                 if (item.kind == Framing::Item::Kind::special && !parts_.names.find(item.id))
                     return refuse(Status::corrupt, "the post_processor adds the id ", item.id, ", which no token has");
         return {};
     }
-    [[nodiscard]] Result<void> read_all(JsonValue root) {
+    [[nodiscard]] UFORM_COLD Result<void> read_all(JsonValue root) {
         if (!root.is(JsonKind::object)) return refuse(Status::corrupt, "no object");
         if (JsonValue const version = root.find("version"); version && version.string() != std::string_view("1.0"))
             return refuse(Status::unsupported, "a version other than 1.0");
@@ -91,7 +98,7 @@ class TokenizerJson {
     /// Errors  `corrupt` for a damaged file, two tokens of one id, a merge of tokens that aren't there, an unknown or
     ///         special token that isn't there; `unsupported` for any other component, option or regular expression. All
     ///         name the file.
-    [[nodiscard]] static Result<TokenizerParts> read(std::string_view text, std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string_view text, std::string_view file) {
         auto const json = Json::parse(text, file);
         if (!json) return json.error();
         TokenizerJson reader(file);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
@@ -25,7 +26,7 @@ namespace uform {
 /// Source  transformers 5.24.0, `AutoTokenizer.from_pretrained`.
 class TokenizerLayout {
     // The class that tokenizer_config.json or config.json names, or that the model type has; empty where none is named.
-    [[nodiscard]] static Result<std::string> class_of(std::string const &folder) {
+    [[nodiscard]] UFORM_COLD static Result<std::string> class_of(std::string const &folder) {
         std::string name, type;
         for (std::string_view const file : {"tokenizer_config.json", "config.json"}) {
             auto const json = OptionalJson::read(folder, file);
@@ -45,8 +46,8 @@ class TokenizerLayout {
             if (type == known) name = of_type;
         return name;
     }
-    [[nodiscard]] static Result<TokenizerParts> read_sentencepiece(std::string const &folder, std::string const &name,
-                                                                   std::string &path) {
+    [[nodiscard]] UFORM_COLD static Result<TokenizerParts>
+    read_sentencepiece(std::string const &folder, std::string const &name, std::string &path) {
         bool const is_camembert = name == "CamembertTokenizer";
         for (std::string_view const file : {"tokenizer.model", "sentencepiece.bpe.model"}) {
             path = join_path(folder, file);
@@ -63,7 +64,7 @@ class TokenizerLayout {
     ///
     /// Errors  as of the files' readers; `unsupported` where vocab.json or a sentencepiece model stands alone and the
     ///         class of the tokenizer is none of those served, or isn't named.
-    [[nodiscard]] static Result<TokenizerParts> read(std::string const &folder, std::string &path) {
+    [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder, std::string &path) {
         std::string const json = path = join_path(folder, "tokenizer.json");
         if (file_exists(path)) {
             auto const file = File::map(path);

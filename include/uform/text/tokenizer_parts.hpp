@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/status.hpp"
 #include "uform/text/added_tokens.hpp"
 #include "uform/text/decoder.hpp"
@@ -48,7 +49,7 @@ struct TokenizerParts {
 };
 
 /// Names the tokens and finds the greatest id, once the added tokens and the framing are in the parts.
-inline void finish_parts(TokenizerParts &parts, Vocabulary const &vocabulary) {
+UFORM_COLD inline void finish_parts(TokenizerParts &parts, Vocabulary const &vocabulary) {
     std::size_t size = 0;
     auto const take = [&](std::uint32_t id) { size = id < size ? size : std::size_t{id} + 1; };
     for (Trie::Entry const &entry : vocabulary.entries()) take(entry.value);

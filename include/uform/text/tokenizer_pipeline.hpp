@@ -60,8 +60,8 @@ class TokenizerPipeline {
   public:
     TokenizerPipeline() = default;
     /// Takes what it needs of the parts. Errors: `unsupported`, naming the file.
-    [[nodiscard]] static Result<TokenizerPipeline> of(TokenizerParts &parts, bool lowercase_first,
-                                                      std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<TokenizerPipeline> of(TokenizerParts &parts, bool lowercase_first,
+                                                                 std::string_view file) {
         TokenizerPipeline pipeline;
         if (lowercase_first && !parts.has_lowercase_step()) {
             NormalizerStep step;

@@ -2,11 +2,12 @@
 #ifndef UFORM_TEXT_TRIE_HPP
 #define UFORM_TEXT_TRIE_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
+
+#include "uform/sort.hpp"
 
 namespace uform {
 
@@ -40,14 +41,15 @@ class Trie {
 
     /// Sorts by key; of equal keys the first stays before the others.
     static void sort(std::vector<Entry> &entries) {
-        auto const before = [](Entry const &a, Entry const &b) { return a.key < b.key; };
-        if (std::is_sorted(entries.begin(), entries.end(), before)) return;
+        bool is_sorted = true;
+        for (std::size_t i = 1; is_sorted && i < entries.size(); ++i) is_sorted = entries[i - 1].key <= entries[i].key;
+        if (is_sorted) return;
         // Most keys differ in their first 8 bytes, which compare as a number.
         struct Headed {
             std::uint64_t head;
             Entry entry;
         };
-        std::vector<Headed> headed(entries.size());
+        std::vector<Headed> headed(entries.size()), room(entries.size());
         for (std::size_t i = 0; i != entries.size(); ++i) {
             std::string_view const key = entries[i].key;
             std::uint64_t head = 0;
@@ -55,7 +57,7 @@ class Trie {
                 head = head << 8 | (j < key.size() ? static_cast<unsigned char>(key[j]) : 0);
             headed[i] = {head, entries[i]};
         }
-        std::stable_sort(headed.begin(), headed.end(), [](Headed const &a, Headed const &b) {
+        merge_sort(headed.data(), room.data(), headed.size(), [](Headed const &a, Headed const &b) noexcept {
             return a.head != b.head ? a.head < b.head : a.entry.key < b.entry.key;
         });
         for (std::size_t i = 0; i != entries.size(); ++i) entries[i] = headed[i].entry;
@@ -153,7 +155,7 @@ inline bool Trie::build(std::vector<Entry> entries) {
             children[i].node = static_cast<std::uint32_t>(base ^ labels[i]);
             nodes_[children[i].node].parent = range.node;
         }
-        waiting.insert(waiting.end(), children.begin(), children.end());
+        for (Range const &child : children) waiting.push_back(child);
     }
     return true;
 }

@@ -2,11 +2,11 @@
 #ifndef UFORM_TEXT_UNICODE_CLASSES_HPP
 #define UFORM_TEXT_UNICODE_CLASSES_HPP
 
-#include <algorithm> // std::lower_bound
 #include <cstddef>
 #include <cstdint>
-#include <iterator> // std::begin, std::end
+#include <iterator> // std::size
 
+#include "uform/sort.hpp"
 #include "uform/text/unicode.hpp"
 #include "uform/text/unicode_classes_tables.hpp"
 
@@ -55,8 +55,9 @@ inline constexpr Class not_composed_k = 4096;   ///< decomposes, and form C has 
 
 /// Hands the full compatibility decomposition of `c`, which must be `compatible_k`, to `take`, in order.
 template <class Take> constexpr void decompose_compatible(char32_t c, Take &&take) {
-    std::uint64_t const entry = *std::lower_bound(std::begin(compatible_places), std::end(compatible_places),
-                                                  static_cast<std::uint64_t>(c) << 32);
+    std::uint64_t const key = static_cast<std::uint64_t>(c) << 32;
+    std::uint64_t const entry = compatible_places[first_not_below(
+        compatible_places, std::size(compatible_places), [=](std::uint64_t place) noexcept { return place < key; })];
     for (std::size_t i = 0, count = entry >> 16 & 0xFFFF; i != count; ++i)
         take(static_cast<char32_t>(compatible_parts[(entry & 0xFFFF) + i]));
 }
@@ -69,9 +70,10 @@ template <class Take> constexpr void decompose_compatible(char32_t c, Take &&tak
     if (char32_t const syllable = first - 0xAC00; syllable < 11172 && syllable % 28 == 0 && second - 0x11A8 < 27)
         return first + (second - 0x11A7);
     std::uint64_t const key = static_cast<std::uint64_t>(first) << 42 | static_cast<std::uint64_t>(second) << 21;
-    auto const *const at = std::lower_bound(std::begin(composed_pairs), std::end(composed_pairs), key);
-    if (at == std::end(composed_pairs) || *at >> 21 != key >> 21) return 0;
-    return static_cast<char32_t>(*at & 0x1FFFFF);
+    std::size_t const at = first_not_below(composed_pairs, std::size(composed_pairs),
+                                           [=](std::uint64_t pair) noexcept { return pair < key; });
+    if (at == std::size(composed_pairs) || composed_pairs[at] >> 21 != key >> 21) return 0;
+    return static_cast<char32_t>(composed_pairs[at] & 0x1FFFFF);
 }
 
 } // namespace uform::unicode

@@ -2,13 +2,13 @@
 #ifndef UFORM_TEXT_VOCAB_MERGES_HPP
 #define UFORM_TEXT_VOCAB_MERGES_HPP
 
-#include <algorithm> // std::min
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
@@ -24,15 +24,16 @@ namespace uform {
 /// `add_prefix_space` and `trim_offsets` of tokenizer_config.json.
 class VocabMerges {
     // A line is two tokens; one that begins with #version is none.
-    [[nodiscard]] static Result<std::vector<NamedMerge>> read_lines(std::string_view text, std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<std::vector<NamedMerge>> read_lines(std::string_view text,
+                                                                               std::string const &path) {
         if (std::size_t const valid = utf8::valid_prefix(text); valid != text.size())
             return Error::of(Status::corrupt, path, ": byte ", valid, " is not UTF-8");
         std::vector<NamedMerge> merges;
         for (std::size_t line = 1; !text.empty(); ++line) {
-            std::size_t const end = std::min(text.find('\n'), text.size());
+            std::size_t const newline = text.find('\n'), end = newline < text.size() ? newline : text.size();
             std::string_view merge = text.substr(0, end);
             if (end != text.size() && merge.ends_with('\r')) merge.remove_suffix(1);
-            text.remove_prefix(std::min(end + 1, text.size()));
+            text.remove_prefix(end == text.size() ? end : end + 1);
             if (merge.starts_with("#version")) continue;
             auto const named = NamedMerge::of(merge, line);
             if (!named)
@@ -48,7 +49,7 @@ class VocabMerges {
     /// Errors  `io` for a file that can't be read, merges.txt too; `corrupt` for damaged files, ids that tokens share,
     ///         merges of tokens that aren't there, and a cls_token or sep_token that isn't; `unsupported` for what is
     ///         too large. All name the file, and the line of a merge.
-    [[nodiscard]] static Result<TokenizerParts> read(std::string const &folder) {
+    [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder) {
         auto const special = SpecialTokens::read(folder, {SpecialTokens::roberta_names_k});
         if (!special) return special.error();
         OptionalJson const &config = special->config();

@@ -2,7 +2,6 @@
 #ifndef UFORM_TEXT_VOCAB_TXT_HPP
 #define UFORM_TEXT_VOCAB_TXT_HPP
 
-#include <algorithm> // std::min
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 #include "uform/text/json_fields.hpp"
@@ -30,12 +30,13 @@ class VocabTxt {
 
     explicit VocabTxt(SpecialTokens special) : special_(std::move(special)) {}
 
-    [[nodiscard]] static Result<std::vector<Trie::Entry>> read_lines(std::string_view text, std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<std::vector<Trie::Entry>> read_lines(std::string_view text,
+                                                                                std::string const &path) {
         if (std::size_t const valid = utf8::valid_prefix(text); valid != text.size())
             return Error::of(Status::corrupt, path, ": byte ", valid, " is not UTF-8");
         std::vector<Trie::Entry> entries;
         while (!text.empty()) {
-            std::size_t const end = std::min(text.find('\n'), text.size());
+            std::size_t const newline = text.find('\n'), end = newline < text.size() ? newline : text.size();
             std::string_view token = text.substr(0, end);
             while (!token.empty()) {
                 char const *before = token.data() + token.size();
@@ -44,12 +45,12 @@ class VocabTxt {
             }
             if (entries.size() > greatest_id_k) return Error::of(Status::unsupported, path, ": too many tokens");
             entries.push_back({token, static_cast<std::uint32_t>(entries.size())});
-            text.remove_prefix(std::min(end + 1, text.size()));
+            text.remove_prefix(end == text.size() ? end : end + 1);
         }
         return entries;
     }
 
-    [[nodiscard]] Result<void> read_flags() {
+    [[nodiscard]] UFORM_COLD Result<void> read_flags() {
         OptionalJson const &config = special_.config();
         JsonValue const root = config.root();
         auto const lowercase = json_boolean_or(root, "do_lower_case", true, config.path);
@@ -68,7 +69,7 @@ class VocabTxt {
         return {};
     }
 
-    [[nodiscard]] Result<void> read_all(std::string_view text, std::string const &path) {
+    [[nodiscard]] UFORM_COLD Result<void> read_all(std::string_view text, std::string const &path) {
         if (auto done = read_flags(); !done) return done;
         auto entries = read_lines(text, path);
         if (!entries) return std::move(entries).error();
@@ -104,8 +105,8 @@ class VocabTxt {
     ///
     /// Errors  `corrupt` for damaged files, and for [UNK], [CLS] or [SEP] missing from the vocabulary; `unsupported`
     ///         for `never_split`; `io` for a file that can't be read. All name the file.
-    [[nodiscard]] static Result<TokenizerParts> read(std::string const &folder, std::string_view text,
-                                                     std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder, std::string_view text,
+                                                                std::string const &path) {
         auto special = SpecialTokens::read(folder, defaults_);
         if (!special) return std::move(special).error();
         VocabTxt reader(std::move(*special));
