@@ -156,7 +156,8 @@ struct SentencePieceModel {
                 std::uint32_t bits = 0;
                 for (std::size_t i = 4; i-- != 0;) bits = bits << 8 | static_cast<unsigned char>(fields.text[i]);
                 std::memcpy(&piece.score, &bits, sizeof bits);
-                if (piece.score - piece.score != 0) return refuse(fields.place, "score is no number,");
+                if (piece.score - piece.score != 0) // NaN or infinite
+                    return refuse(fields.place, "score is no number,");
             } else if (fields.field == 3 && fields.kind == Kind::number) {
                 if (fields.number < 1 || fields.number > 6) return refuse(fields.place, "type is none,");
                 piece.type = static_cast<Type>(fields.number);
