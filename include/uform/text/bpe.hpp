@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional> // std::greater
 #include <string>
 #include <string_view>
 #include <utility>
