@@ -1,4 +1,4 @@
-/// The scalars that rows are made of, and the exact widening of the narrow floats.
+/// The scalars that rows are made of, the exact widening of the narrow floats, and the narrowing to them.
 #ifndef UFORM_SCALAR_HPP
 #define UFORM_SCALAR_HPP
 
@@ -91,6 +91,38 @@ template <class T> concept RowScalar = scalar_of<T>
         fraction = (fraction << shift) & 0x3ffu, exponent = 1u - shift;   // may wrap below 0, and back
     }
     return std::bit_cast<float>(sign | (exponent + 112u) << 23 | fraction << 13);
+}
+
+/// Narrows to the nearest bfloat16, of two to the even one; from 2^128 − 2^119 on to infinity. NaN stays a quiet NaN
+/// with its sign and the upper bits of its payload. Has no branches, so that loops over it vectorise.
+[[nodiscard]] constexpr BF16 narrow_to_bf16(float value) noexcept {
+    std::uint32_t const bits = std::bit_cast<std::uint32_t>(value);
+    std::uint32_t const rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, quiet = bits >> 16 | 0x40u;
+    bool const is_number = (bits & 0x7fffffffu) <= 0x7f800000u;
+    return {static_cast<std::uint16_t>(is_number ? rounded : quiet)};
+}
+
+/// Narrows to the nearest half, of two to the even one; from 65520 on to infinity, subnormals as exactly as others. NaN
+/// stays a quiet NaN with its sign and the upper bits of its payload. Has no branches, so that loops over it vectorise.
+///
+/// Needs  the processor's usual rounding, to nearest, where the half is subnormal.
+[[nodiscard]] constexpr F16 narrow_to_f16(float value) noexcept {
+    std::uint32_t const bits = std::bit_cast<std::uint32_t>(value);
+    auto const magnitude = static_cast<std::int32_t>(bits & 0x7fffffffu); // of signed integers, which SSE2 compares
+    std::int32_t const odd = magnitude >> 13 & 1;
+    std::int32_t const normal = (magnitude + 0xfff + odd - (112 << 23)) >> 13; // the exponent's bias becomes 15
+    // A float of [0.5, 1) counts in steps of 2^-24, as the subnormal halves do: the sum is rounded to one of them.
+    float const sum = std::bit_cast<float>(magnitude) + 0.5f;
+    std::int32_t const subnormal = std::bit_cast<std::int32_t>(sum) - (126 << 23);
+    std::int32_t const quiet = 0x7e00 | (magnitude >> 13 & 0x3ff);
+    auto const select = [](bool condition, std::int32_t yes, std::int32_t no) {
+        std::int32_t const mask = -std::int32_t{condition}; // a ?: becomes a jump here in GCC 12
+        return (yes & mask) | (no & ~mask);
+    };
+    std::int32_t half = select(magnitude < 113 << 23, subnormal, normal);
+    half = select(magnitude >= 143 << 23, 0x7c00, half); // from 65536 on; what rounds up to it has carried already
+    half = select(magnitude > 255 << 23, quiet, half);
+    return {static_cast<std::uint16_t>(static_cast<std::uint32_t>(half) | (bits >> 16 & 0x8000u))};
 }
 
 } // namespace uform

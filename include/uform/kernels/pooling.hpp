@@ -8,6 +8,7 @@
 #include <span>
 
 #include "uform/architecture.hpp"
+#include "uform/kernels/length.hpp"
 #include "uform/math.hpp"
 
 namespace uform {
@@ -77,15 +78,7 @@ inline void pool(std::span<Pooling const> ways, float const *states, std::size_t
 /// Order   the squares are added in double precision, in order; the same bits for every instruction set.
 /// Source  torch.nn.functional.normalize, with its default ε.
 inline void normalize(float *vector, std::size_t count) noexcept {
-    constexpr std::size_t lanes = 8;
-    double sums[lanes] = {};
-    for (std::size_t i = 0; i < count; ++i) {
-        auto const value = static_cast<double>(vector[i]);
-        sums[i % lanes] += value * value;
-    }
-    double sum = 0;
-    for (double const lane : sums) sum += lane;
-    double const length = math::sqrt(sum), divisor = length > 1e-12 ? length : 1e-12;
+    double const divisor = unit_divisor(vector, count);
     for (std::size_t i = 0; i < count; ++i) vector[i] = static_cast<float>(static_cast<double>(vector[i]) / divisor);
 }
 
