@@ -19,12 +19,13 @@ using uform::test::same_bits;
 
 namespace {
 
-/// What is added to the scores of a head for a distance, and how far a query sees.
+/// What is added to the scores of a head for a distance, how far a query sees, and how many first tokens are seen.
 struct Sight {
     std::function<float(std::size_t head, std::ptrdiff_t distance)> bias = [](std::size_t, std::ptrdiff_t) {
         return 0.0f;
     };
     std::size_t window = SIZE_MAX;
+    std::size_t attended = SIZE_MAX;
 };
 
 /// context [tokens, heads, head_size] of packed rows [tokens, 3, heads, head_size], a head at a time in doubles.
@@ -42,9 +43,11 @@ std::vector<double> exact_attention(std::vector<float> const &rows, std::size_t 
                                   static_cast<double>(rows[j * stride + hidden + head * size + d]);
                 auto const distance = static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(i);
                 weights[j] += static_cast<double>(sight.bias(head, distance));
-                if (static_cast<std::size_t>(std::abs(distance)) > sight.window) weights[j] = -HUGE_VAL;
+                if (static_cast<std::size_t>(std::abs(distance)) > sight.window || j >= sight.attended)
+                    weights[j] = -HUGE_VAL;
                 largest = std::fmax(largest, weights[j]);
             }
+            if (largest < -1e299) continue; // sees nothing
             for (double &weight : weights) sum += weight = std::exp(weight - largest);
             for (std::size_t j = 0; j < tokens; ++j)
                 for (std::size_t d = 0; d < size; ++d)
@@ -92,9 +95,10 @@ void check(Kernels const &kernels, std::size_t tokens, std::size_t heads, std::s
     CHECK(rows.intact());
 }
 
-/// Attention with a bias by distance, a window or both, its queries in place.
+/// Attention with a bias by distance, a window, keys that nobody looks at, or all of them, its queries in place.
 void check_sight(Kernels const &kernels, std::size_t tokens, Sight const &sight, bool biased) {
-    INFO("tokens " << tokens << ", window " << sight.window << ", biased " << biased);
+    INFO("tokens " << tokens << ", window " << sight.window << ", attended " << sight.attended << ", biased "
+                   << biased);
     std::size_t const heads = 3, size = 24, hidden = heads * size, stride = 3 * hidden;
     auto const values = random_floats(tokens * stride, 1, static_cast<std::uint32_t>(tokens));
     std::size_t const reach = AttentionRows::reach(tokens), row = tokens + reach;
@@ -116,7 +120,8 @@ void check_sight(Kernels const &kernels, std::size_t tokens, Sight const &sight,
             .context_stride = stride,
             .distance_bias = biased ? table.data() + tokens - 1 : nullptr,
             .distance_stride = row,
-            .window = sight.window},
+            .window = sight.window,
+            .attended = sight.attended},
            scratch.data());
     auto const exact = exact_attention(values, tokens, heads, size, 1, sight);
     double worst = 0;
@@ -142,6 +147,58 @@ TEST_CASE("attention adds a bias by distance and looks no further than its windo
                 check_sight(kernels, tokens, {.window = window}, false);
                 if (window % 8 == 0) check_sight(kernels, tokens, {.bias = bias, .window = window}, true);
             }
+        }
+    });
+}
+
+TEST_CASE("attention looks at the first tokens only, where it is told how many", "[kernels][attention]") {
+    auto const bias = [](std::size_t head, std::ptrdiff_t distance) {
+        return 0.03f * static_cast<float>(head + 1) * static_cast<float>(distance % 11);
+    };
+    for_each_set([&](Kernels const &kernels) {
+        for (std::size_t tokens : {1u, 2u, 7u, 31u, 33u, 64u, 100u, 161u})
+            for (std::size_t attended :
+                 {0u, 1u, 2u, 5u, 8u, 15u, 16u, 17u, 32u, 40u, 63u, 64u, 99u, 100u, 161u, 162u}) {
+                check_sight(kernels, tokens, {.attended = attended}, false);
+                check_sight(kernels, tokens, {.bias = bias, .attended = attended}, true);
+                for (std::size_t window : {0u, 1u, 8u, 20u, 64u, 161u}) // past it tokens see nothing: zeros
+                    check_sight(kernels, tokens, {.window = window, .attended = attended}, false);
+                check_sight(kernels, tokens, {.bias = bias, .window = 8, .attended = attended}, true);
+            }
+    });
+}
+
+TEST_CASE("tokens that are attended to have the bits of a text without the others", "[kernels][attention]") {
+    for_each_set([](Kernels const &kernels) {
+        std::size_t const tokens = 90, heads = 2, size = 24, hidden = heads * size, stride = 3 * hidden;
+        auto const values = random_floats(tokens * stride, 1, 5);
+        for (std::size_t attended : {1u, 7u, 32u, 33u, 64u, 90u, 91u}) {
+            INFO("attended " << attended);
+            std::size_t const kept = attended < tokens ? attended : tokens;
+            Guarded rows(values), context(tokens * hidden), cut(kept * hidden);
+            Guarded scratch(AttentionScratch(kernels, tokens, size).floats());
+            AttentionRows call = {.tokens = tokens,
+                                  .heads = heads,
+                                  .head_size = size,
+                                  .queries = rows.data(),
+                                  .keys = rows.data() + hidden,
+                                  .values = rows.data() + 2 * hidden,
+                                  .stride = stride,
+                                  .context = context.data(),
+                                  .context_stride = hidden,
+                                  .attended = attended};
+            attend(kernels, call, scratch.data());
+            call.tokens = kept, call.context = cut.data(), call.attended = SIZE_MAX;
+            attend(kernels, call, scratch.data());
+            CHECK(same_bits(context.data(), cut.data(), cut.size()));
+            for (std::size_t token = kept; token < tokens; ++token) // a NaN there changes nothing
+                for (std::size_t i = hidden; i < stride; ++i) rows[token * stride + i] = std::nanf("");
+            Guarded again(tokens * hidden);
+            call.tokens = tokens, call.context = again.data(), call.attended = attended;
+            attend(kernels, call, scratch.data());
+            CHECK(same_bits(context.data(), again.data(), again.size()));
+            CHECK(context.intact());
+            CHECK(scratch.intact());
         }
     });
 }

@@ -43,6 +43,8 @@ class BertEncoder {
         : shape_(shape), kernels_(&kernels), weights_(std::move(weights)) {}
     void embed(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets,
                std::span<std::uint8_t const> segments, float *states) const noexcept;
+    void attend_texts(std::span<std::uint32_t const> offsets, std::span<std::uint32_t const> attended,
+                      float *query_key_value, float *scratch) const noexcept;
     void feed_forward(BertLayer const &layer, std::size_t rows, float *states, float *mixed,
                       float *intermediate) const noexcept;
     [[nodiscard]] WorkspaceLayout layout(std::size_t tokens, std::size_t longest_text) const noexcept;
@@ -79,10 +81,14 @@ class BertEncoder {
     ///         offsets    [texts + 1]          u32, rising, counted in tokens of `ids`; the first need not be 0
     ///         states     [tokens, hidden]     f32, tight, overwritten; its first row belongs to ids[offsets[0]]
     ///         workspace  [workspace_bytes(…)] 64-byte aligned, holds anything before and after
-    ///         segments   [all tokens]         u8, each below the number of segments; empty for zeros
+    ///         segments   [all tokens]         u8, as `ids` are indexed, each below the number of segments; empty for
+    ///                                         zeros, and not looked at where there is no choice
+    ///         attended   [texts]              u32, how many first tokens of each text are looked at; the others have
+    ///                                         states too; empty for all
     /// Errors  none: the caller has checked the ids, and that no text is longer than the positions.
     void forward(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets, float *states,
-                 std::span<std::byte> workspace, std::span<std::uint8_t const> segments = {}) const noexcept;
+                 std::span<std::byte> workspace, std::span<std::uint8_t const> segments = {},
+                 std::span<std::uint32_t const> attended = {}) const noexcept;
 };
 
 inline BertEncoder::WorkspaceLayout BertEncoder::layout(std::size_t tokens, std::size_t longest_text) const noexcept {
@@ -100,6 +106,7 @@ inline BertEncoder::WorkspaceLayout BertEncoder::layout(std::size_t tokens, std:
 inline void BertEncoder::embed(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets,
                                std::span<std::uint8_t const> segments, float *states) const noexcept {
     std::size_t const hidden = shape_.hidden;
+    bool const segmented = shape_.segments > 1 && !segments.empty();
     for (std::size_t text = 0; text + 1 < offsets.size(); ++text) {
         std::size_t row = shape_.first_position; // of the position table
         for (std::size_t token = offsets[text]; token < offsets[text + 1]; ++token) {
@@ -107,8 +114,7 @@ inline void BertEncoder::embed(std::span<std::uint32_t const> ids, std::span<std
             float *const state = states + (token - offsets[0]) * hidden;
             float const *added[2] = {}; // in the order in which the reference adds them
             std::size_t count = 0;
-            if (weights_.segments)
-                added[count++] = weights_.segments + (segments.empty() ? 0 : segments[token]) * hidden;
+            if (weights_.segments) added[count++] = weights_.segments + (segmented ? segments[token] : 0) * hidden;
             if (weights_.positions)
                 added[count++] = weights_.positions +
                                  (ids[token] == shape_.unplaced_id ? shape_.first_position - 1 : row++) * hidden;
@@ -121,6 +127,30 @@ inline void BertEncoder::embed(std::span<std::uint32_t const> ids, std::span<std
     }
     kernels_->layer_norm(states, offsets.back() - offsets.front(), hidden, weights_.embedding_norm.gain,
                          weights_.embedding_norm.bias, static_cast<float>(shape_.layer_norm_epsilon), states);
+}
+
+inline void BertEncoder::attend_texts(std::span<std::uint32_t const> offsets, std::span<std::uint32_t const> attended,
+                                      float *query_key_value, float *scratch) const noexcept {
+    std::size_t const hidden = shape_.hidden, stride = 3 * hidden;
+    for (std::size_t text = 0; text + 1 < offsets.size(); ++text) {
+        float *const rows = query_key_value + (offsets[text] - offsets[0]) * stride;
+        std::size_t const tokens = offsets[text + 1] - offsets[text];
+        if (weights_.rotary.cos) weights_.rotary.turn(*kernels_, rows, stride, tokens, 2 * shape_.heads);
+        attend(*kernels_,
+               {.tokens = tokens,
+                .heads = shape_.heads,
+                .head_size = shape_.head_size(),
+                .queries = rows,
+                .keys = rows + hidden,
+                .values = rows + 2 * hidden,
+                .stride = stride,
+                .context = rows,
+                .context_stride = stride, // the context takes the place of its queries
+                .distance_bias = weights_.distance_bias.zero,
+                .distance_stride = weights_.distance_bias.stride,
+                .attended = attended.empty() ? SIZE_MAX : attended[text]},
+               scratch);
+    }
 }
 
 inline void BertEncoder::feed_forward(BertLayer const &layer, std::size_t rows, float *states, float *mixed,
@@ -141,8 +171,8 @@ inline void BertEncoder::feed_forward(BertLayer const &layer, std::size_t rows, 
 }
 
 inline void BertEncoder::forward(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets,
-                                 float *states, std::span<std::byte> workspace,
-                                 std::span<std::uint8_t const> segments) const noexcept {
+                                 float *states, std::span<std::byte> workspace, std::span<std::uint8_t const> segments,
+                                 std::span<std::uint32_t const> attended) const noexcept {
     if (offsets.size() < 2 || offsets.back() == offsets.front()) return;
     std::size_t const hidden = shape_.hidden, tokens = offsets.back() - offsets.front();
     auto const epsilon = static_cast<float>(shape_.layer_norm_epsilon);
@@ -160,24 +190,7 @@ inline void BertEncoder::forward(std::span<std::uint32_t const> ids, std::span<s
                       .input_stride = hidden,
                       .output = query_key_value,
                       .output_stride = stride});
-        for (std::size_t text = 0; text + 1 < offsets.size(); ++text) {
-            float *const rows = query_key_value + (offsets[text] - offsets[0]) * stride;
-            std::size_t const length = offsets[text + 1] - offsets[text];
-            if (weights_.rotary.cos) weights_.rotary.turn(*kernels_, rows, stride, length, 2 * shape_.heads);
-            attend(*kernels_,
-                   {.tokens = length,
-                    .heads = shape_.heads,
-                    .head_size = shape_.head_size(),
-                    .queries = rows,
-                    .keys = rows + hidden,
-                    .values = rows + 2 * hidden,
-                    .stride = stride,
-                    .context = rows,
-                    .context_stride = stride, // the context takes the place of its queries
-                    .distance_bias = weights_.distance_bias.zero,
-                    .distance_stride = weights_.distance_bias.stride},
-                   attention);
-        }
+        attend_texts(offsets, attended, query_key_value, attention);
         for (std::size_t block = 0; block < blocks; ++block) {
             std::size_t const first = tokens * block / blocks, rows = tokens * (block + 1) / blocks - first;
             float *const state = states + first * hidden;

@@ -76,11 +76,12 @@ class Encoder {
         return bert_ ? bert_->workspace_bytes(tokens, longest_text)
                      : modernbert_->workspace_bytes(tokens, longest_text);
     }
-    /// As `BertEncoder::forward`, without segments.
+    /// As `BertEncoder::forward`; families without segments don't look at those given.
     void forward(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets, float *states,
-                 std::span<std::byte> workspace) const noexcept {
-        if (bert_) bert_->forward(ids, offsets, states, workspace);
-        else modernbert_->forward(ids, offsets, states, workspace);
+                 std::span<std::byte> workspace, std::span<std::uint8_t const> segments = {},
+                 std::span<std::uint32_t const> attended = {}) const noexcept {
+        if (bert_) bert_->forward(ids, offsets, states, workspace, segments, attended);
+        else modernbert_->forward(ids, offsets, states, workspace, segments, attended);
     }
 };
 

@@ -79,8 +79,8 @@ class ModernBertEncoder {
         kernels_->layer_norm(in, rows, shape_.hidden, weights.gain, weights.bias,
                              static_cast<float>(shape_.layer_norm_epsilon), out);
     }
-    void attend_texts(ModernBertLayer const &layer, std::span<std::uint32_t const> offsets, float *query_key_value,
-                      float *scratch) const noexcept;
+    void attend_texts(ModernBertLayer const &layer, std::span<std::uint32_t const> offsets,
+                      std::span<std::uint32_t const> attended, float *query_key_value, float *scratch) const noexcept;
     void feed_forward(ModernBertLayer const &layer, std::size_t rows, float const *mixed, float *normed,
                       float *intermediate, float *states) const noexcept;
 
@@ -100,9 +100,11 @@ class ModernBertEncoder {
     [[nodiscard]] std::size_t workspace_bytes(std::size_t tokens, std::size_t longest_text) const noexcept {
         return layout(tokens, longest_text).end * sizeof(float);
     }
-    /// As `BertEncoder::forward`; there are no segments.
+    /// As `BertEncoder::forward`; there are no segments, and those given are not looked at. A token that sees no
+    /// attended one within its window gets nothing from such a layer's attention, as in the reference.
     void forward(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets, float *states,
-                 std::span<std::byte> workspace) const noexcept;
+                 std::span<std::byte> workspace, std::span<std::uint8_t const> segments = {},
+                 std::span<std::uint32_t const> attended = {}) const noexcept;
 };
 
 inline Result<void> ModernBertEncoder::check(ModernBertShape const &shape, std::string_view place) noexcept {
@@ -196,7 +198,8 @@ inline ModernBertEncoder::WorkspaceLayout ModernBertEncoder::layout(std::size_t 
 }
 
 inline void ModernBertEncoder::attend_texts(ModernBertLayer const &layer, std::span<std::uint32_t const> offsets,
-                                            float *query_key_value, float *scratch) const noexcept {
+                                            std::span<std::uint32_t const> attended, float *query_key_value,
+                                            float *scratch) const noexcept {
     std::size_t const hidden = shape_.hidden, stride = 3 * hidden;
     RotaryTable const &rotary = layer.local ? local_ : global_;
     for (std::size_t text = 0; text + 1 < offsets.size(); ++text) {
@@ -213,7 +216,8 @@ inline void ModernBertEncoder::attend_texts(ModernBertLayer const &layer, std::s
                 .stride = stride,
                 .context = rows,
                 .context_stride = stride, // the context takes the place of its queries
-                .window = layer.local ? shape_.window : SIZE_MAX},
+                .window = layer.local ? shape_.window : SIZE_MAX,
+                .attended = attended.empty() ? SIZE_MAX : attended[text]},
                scratch);
     }
 }
@@ -234,7 +238,8 @@ inline void ModernBertEncoder::feed_forward(ModernBertLayer const &layer, std::s
 }
 
 inline void ModernBertEncoder::forward(std::span<std::uint32_t const> ids, std::span<std::uint32_t const> offsets,
-                                       float *states, std::span<std::byte> workspace) const noexcept {
+                                       float *states, std::span<std::byte> workspace, std::span<std::uint8_t const>,
+                                       std::span<std::uint32_t const> attended) const noexcept {
     if (offsets.size() < 2 || offsets.back() == offsets.front()) return;
     std::size_t const hidden = shape_.hidden, tokens = offsets.back() - offsets.front();
     auto *const memory = reinterpret_cast<float *>(workspace.data());
@@ -259,7 +264,7 @@ inline void ModernBertEncoder::forward(std::span<std::uint32_t const> ids, std::
                           .output = query_key_value + first * stride,
                           .output_stride = stride});
         }
-        attend_texts(layer, offsets, query_key_value, memory + parts.attention);
+        attend_texts(layer, offsets, attended, query_key_value, memory + parts.attention);
         for (std::size_t block = 0; block < blocks; ++block) {
             std::size_t const first = tokens * block / blocks, rows = tokens * (block + 1) / blocks - first;
             float *const state = states + first * hidden;

@@ -29,10 +29,19 @@ struct AttentionRows {
     /// `distance_stride`. There must be floats for distances from 1 − tokens to `reach(tokens)`.
     float const *distance_bias = nullptr;
     std::size_t distance_stride = 0;
-    std::size_t window = SIZE_MAX; ///< a token looks at those at most so many places away
+    std::size_t window = SIZE_MAX;   ///< a token looks at those at most so many places away
+    std::size_t attended = SIZE_MAX; ///< nobody looks at the tokens from here on; they look at others all the same
 
     /// The distance up to which `distance_bias` is read: past the last token, as whole tiles are computed.
     [[nodiscard]] static constexpr std::size_t reach(std::size_t tokens) noexcept { return tokens + 64; }
+    /// How many first tokens anyone looks at.
+    [[nodiscard]] std::size_t keys_seen() const noexcept { return attended < tokens ? attended : tokens; }
+    /// How many first tokens look at any: those after them have no key within their window.
+    [[nodiscard]] std::size_t tokens_seeing() const noexcept {
+        std::size_t const seen = keys_seen();
+        if (seen == 0) return 0;
+        return window < tokens - seen ? seen + window : tokens;
+    }
 };
 
 /// Which keys a block of queries sees: [begin, end) of them, the begin at a panel's.
@@ -90,33 +99,41 @@ inline void pack_values(float const *values, std::size_t stride, std::size_t tok
     }
 }
 
-/// context = softmax(queries · keysᵀ + bias) · values, for each head, within the window.
+/// Keys whose values are summed in one chain. A text of one word again and again adds equal terms, whose rounding
+/// errors don't cancel: chains of 16 keep them about ten times smaller at 512 tokens, for less than 1 % of the encoding
+/// time.
+inline constexpr std::size_t sum_keys_k = 16;
+
+/// context = softmax(queries · keysᵀ + bias) · values, for each head, within the window and over the keys that are
+/// attended to; zeros for a token that sees none.
 ///
 /// Errors  none; `scratch` holds `AttentionScratch(…).floats()` floats, 64-byte aligned for speed.
 /// Memory  allocates nothing. Threads: any, for distinct `context` and `scratch`.
 /// Order   scores sum over the head, maxima and exponentials run within a row, contexts sum over the tokens in rising
-///         order: a row's bits depend on its text alone.
-/// Source  Vaswani et al. 2017, Attention Is All You Need, section 3.2.1.
+///         order, in chains of `sum_keys_k` that are then added: a row's bits depend on its text alone.
+/// Source  Vaswani et al. 2017, Attention Is All You Need, section 3.2.1; the zeros are those of
+///         `torch.nn.functional.scaled_dot_product_attention`.
 inline void attend(Kernels const &kernels, AttentionRows const &call, float *scratch) noexcept {
     TileShape const &shape = kernels.attention;
-    std::size_t const width = shape.columns, tokens = call.tokens, head_size = call.head_size;
-    if (tokens == 0) return;
-    AttentionScratch const layout(kernels, tokens, head_size);
+    std::size_t const width = shape.columns, head_size = call.head_size;
+    std::size_t const key_count = call.keys_seen(), tokens = call.tokens_seeing();
+    if (call.tokens == 0) return;
+    AttentionScratch const layout(kernels, call.tokens, head_size);
     float *const keys = scratch, *const values = keys + layout.keys, *const scores = values + layout.values;
     std::size_t const tiles = (tokens + shape.rows - 1) / shape.rows;
     float inverse_sums[16];
 
     for (std::size_t head = 0; head < call.heads; ++head) {
         std::size_t const at = head * head_size;
-        pack_keys(call.keys + at, call.stride, tokens, head_size, width, keys);
-        pack_values(call.values + at, call.stride, tokens, head_size, width, values);
+        pack_keys(call.keys + at, call.stride, key_count, head_size, width, keys);
+        pack_values(call.values + at, call.stride, key_count, head_size, width, values);
         float const *const bias = call.distance_bias ? call.distance_bias + head * call.distance_stride : nullptr;
         for (std::size_t t = 0; t < tiles; ++t) {
             std::size_t const first = tokens * t / tiles, rows = tokens * (t + 1) / tiles - first;
-            AttentionSpan span = {0, tokens};
+            AttentionSpan span = {0, key_count};
             if (call.window < tokens) {
                 span.begin = first > call.window ? (first - call.window) / width * width : 0;
-                span.end = first + rows + call.window < tokens ? first + rows + call.window : tokens;
+                span.end = first + rows + call.window < key_count ? first + rows + call.window : key_count;
             }
             for (std::size_t token = span.begin; token < span.end; token += width)
                 shape.multiply[rows - 1](
@@ -132,17 +149,24 @@ inline void attend(Kernels const &kernels, AttentionRows const &call, float *scr
             if (call.window < tokens) mask_outside(scores, layout.score_stride, first, rows, span, call.window);
             std::size_t const seen = span.end - span.begin;
             kernels.softmax(scores, layout.score_stride, rows, seen, inverse_sums);
-            for (std::size_t d = 0; d < head_size; d += width) // overwrites no query that is still to be read
-                multiply_columns(shape,
-                                 {.left = scores,
-                                  .left_stride = layout.score_stride,
-                                  .panel = values + d * tokens + span.begin * width,
-                                  .depth = seen,
-                                  .out = call.context + first * call.context_stride + at + d,
-                                  .out_stride = call.context_stride,
-                                  .row_scales = inverse_sums},
-                                 rows, head_size - d);
+            for (std::size_t d = 0; d < head_size; d += width) { // overwrites no query that is still to be read
+                float *const context = call.context + first * call.context_stride + at + d;
+                for (std::size_t key = 0; key < seen; key += sum_keys_k)
+                    multiply_columns(shape,
+                                     {.left = scores + key,
+                                      .left_stride = layout.score_stride,
+                                      .panel = values + d * key_count + (span.begin + key) * width,
+                                      .depth = seen - key < sum_keys_k ? seen - key : sum_keys_k,
+                                      .out = context,
+                                      .out_stride = call.context_stride,
+                                      .row_scales = inverse_sums,
+                                      .residual = key ? context : nullptr,
+                                      .residual_stride = static_cast<std::ptrdiff_t>(call.context_stride)},
+                                     rows, head_size - d);
+            }
         }
+        for (std::size_t token = tokens; token < call.tokens; ++token)
+            std::memset(call.context + token * call.context_stride + at, 0, head_size * sizeof(float));
     }
 }
 

@@ -96,7 +96,7 @@ template <std::size_t rows, std::size_t vectors> void multiply(Tile const &tile)
 
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) { // unrolled, or GCC keeps the sums in memory from the start
-        float *const out = tile.out + i * tile.out_stride;
+        float out[four_k * vectors];         // apart, as the residual may be the rows that are written
         std::memcpy(out, sums[i], sizeof sums[i]);
         for (std::size_t j = 0; j < four_k * vectors; ++j) {
             if (tile.row_scales) out[j] *= tile.row_scales[i];
@@ -104,6 +104,7 @@ template <std::size_t rows, std::size_t vectors> void multiply(Tile const &tile)
             if (tile.residual) out[j] += (tile.residual + static_cast<std::ptrdiff_t>(i) * tile.residual_stride)[j];
             if (tile.gelu) out[j] = gelu(out[j]);
         }
+        std::memcpy(tile.out + i * tile.out_stride, out, sizeof out);
     }
 }
 

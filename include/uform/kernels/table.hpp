@@ -18,7 +18,7 @@ namespace uform {
 ///
 /// Shapes  left    [rows, depth]     f32, rows `left_stride` floats apart
 ///         panel   [depth, columns]  f32, tight; `columns` is that of the `TileShape`
-///         out     [rows, columns]   f32, rows `out_stride` floats apart; may not overlap the others
+///         out     [rows, columns]   f32, rows `out_stride` floats apart; may be the residual, and overlaps no other
 /// Order   out = (left · panel) · row_scales, or + bias; then + residual; then GELU. A null pointer leaves its step
 ///         out. Not both `row_scales` and `bias` are given.
 struct Tile {
