@@ -9,17 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "uform/architecture.hpp"
 #include "uform/checkpoint/checkpoint.hpp"
 #include "uform/checkpoint/modules.hpp"
 #include "uform/checkpoint/vector_modules.hpp"
+#include "uform/encoder/projection.hpp"
 #include "uform/encoder/weight_block.hpp"
 #include "uform/encoder/weight_packer.hpp"
 #include "uform/encoder/weights.hpp"
-#include "uform/kernels/activation.hpp"
 #include "uform/kernels/instruction_set.hpp"
 #include "uform/kernels/kernels.hpp"
-#include "uform/kernels/linear.hpp"
 #include "uform/kernels/pooling.hpp"
 #include "uform/status.hpp"
 
@@ -33,11 +31,10 @@ namespace uform {
 class ModuleChain {
     struct Step {
         ModuleKind kind;
-        DenseActivation activation;
-        PackedLinear linear;
-        LayerNormWeights norm;
         std::size_t columns; // of what it answers
-        WeightBlock block;
+        Projection dense;
+        LayerNormWeights norm;
+        WeightBlock norm_block;
     };
     static constexpr float layer_norm_epsilon_k = 1e-5f; ///< of torch.nn.LayerNorm, which the module doesn't change
 
@@ -71,19 +68,23 @@ class ModuleChain {
 
 inline Result<ModuleChain::Step> ModuleChain::load_step(VectorModule const &module, std::size_t columns,
                                                         Kernels const &kernels) {
-    Step step = {module.kind, module.activation, {}, {}, module.columns, {}};
+    Step step = {module.kind, module.columns, {}, {}, {}};
     if (module.kind == ModuleKind::normalize) return step;
     auto const checkpoint = Checkpoint::open(module.folder);
     if (!checkpoint) return checkpoint.error();
-    bool const dense = module.kind == ModuleKind::dense;
-    auto const inputs = static_cast<std::uint32_t>(columns), outputs = static_cast<std::uint32_t>(module.columns);
-    Weights<Checkpoint> const tensors(*checkpoint, {""}, dense ? "linear.weight" : "norm.weight", module.folder);
+    if (module.kind == ModuleKind::dense) {
+        auto dense = Projection::load(*checkpoint, "linear", columns, module.columns, module.has_bias,
+                                      module.activation, kernels.set, module.folder);
+        if (!dense) return std::move(dense).error();
+        step.dense = *std::move(dense);
+        return step;
+    }
+    Weights<Checkpoint> const tensors(*checkpoint, {""}, "norm.weight", module.folder);
     auto block = WeightPacker<Checkpoint>(tensors, kernels).pack([&](WeightPacker<Checkpoint> &packer) noexcept {
-        if (dense) packer.linear(step.linear, inputs, {{TensorName("linear"), outputs}}, module.has_bias);
-        else packer.norm(step.norm, columns, TensorName("norm"));
+        packer.norm(step.norm, columns, TensorName("norm"));
     });
     if (!block) return std::move(block).error();
-    step.block = *std::move(block);
+    step.norm_block = *std::move(block);
     return step;
 }
 
@@ -107,10 +108,7 @@ inline void ModuleChain::apply(float *scratch, std::size_t texts, float *vectors
     std::size_t columns = columns_;
     for (Step const &step : steps_) {
         if (step.kind == ModuleKind::dense) {
-            apply_linear(
-                *kernels_, step.linear,
-                {.rows = texts, .input = now, .input_stride = columns, .output = other, .output_stride = step.columns});
-            activate(step.activation, other, texts * step.columns);
+            step.dense.apply(now, columns, texts, other);
             std::swap(now, other);
         } else if (step.kind == ModuleKind::layer_norm) {
             kernels_->layer_norm(now, texts, columns, step.norm.gain, step.norm.bias, layer_norm_epsilon_k, now);

@@ -69,6 +69,21 @@ template <WeightSource Source> class WeightPacker {
         free_ = block_.data();
         return true;
     }
+    /// Packs a part's rows of weights, and of a bias whose name isn't empty, as the outputs from `output` on.
+    void pack_part(PackedLinear const &linear, std::uint32_t output, TensorName const &weights,
+                   TensorName const &biases, LinearPart const &part) noexcept {
+        std::size_t const stored = part.stored_outputs, inputs = linear.inputs;
+        bool const has_bias = !biases.text().empty();
+        FoundTensor const weight = find({stored, inputs}, weights.text()),
+                          bias = has_bias ? find({stored}, biases.text()) : FoundTensor();
+        widest_ = widest_ < inputs ? inputs : widest_;
+        widest_ = widest_ < part.outputs ? part.outputs : widest_;
+        if (!is_packing()) return;
+        float const *const shift = has_bias ? read(bias, part.first, part.outputs, bias_.data()) : nullptr;
+        for (std::uint32_t i = 0; outcome_ && i < part.outputs; ++i)
+            if (float const *const row = read(weight, (part.first + std::size_t{i}) * inputs, inputs, row_.data()))
+                pack_output(linear, output + i, row, shift ? shift[i] : 0.0f, part.scale);
+    }
     void copy(FoundTensor const &found, std::size_t first, std::size_t count, float *into) noexcept {
         float const *const floats = read(found, first, count, into);
         if (floats && floats != into) std::memcpy(into, floats, count * sizeof(float));
@@ -139,19 +154,18 @@ template <WeightSource Source> class WeightPacker {
         if (memory) place_linear(linear, memory);
         std::uint32_t output = 0;
         for (LinearPart const &part : parts) {
-            std::size_t const stored = part.stored_outputs;
-            FoundTensor const weight = find({stored, inputs}, TensorName(part.name.text(), ".weight").text()),
-                              bias = has_bias ? find({stored}, TensorName(part.name.text(), ".bias").text())
-                                              : FoundTensor();
-            widest_ = widest_ < inputs ? inputs : widest_;
-            widest_ = widest_ < part.outputs ? part.outputs : widest_;
-            if (!is_packing()) continue;
-            float const *const shift = has_bias ? read(bias, part.first, part.outputs, bias_.data()) : nullptr;
-            for (std::uint32_t i = 0; outcome_ && i < part.outputs; ++i)
-                if (float const *const row = read(weight, (part.first + std::size_t{i}) * inputs, inputs, row_.data()))
-                    pack_output(linear, output + i, row, shift ? shift[i] : 0.0f, part.scale);
+            pack_part(linear, output, TensorName(part.name.text(), ".weight"),
+                      has_bias ? TensorName(part.name.text(), ".bias") : TensorName(), part);
             output += part.outputs;
         }
+    }
+    /// A linear layer whose weights [outputs, inputs] and bias [outputs] have names of their own; an empty one of the
+    /// bias is none, and adds zeros.
+    void linear(PackedLinear &linear, std::uint32_t inputs, std::uint32_t outputs, TensorName const &weights,
+                TensorName const &bias) noexcept {
+        linear = describe_linear(kernels_, inputs, outputs);
+        if (std::byte *const memory = take(linear.bytes())) place_linear(linear, memory);
+        pack_part(linear, 0, weights, bias, {.name = weights, .outputs = outputs});
     }
     /// `list(layer, number)` for each of `count` layers.
     template <class Layer, class List>
