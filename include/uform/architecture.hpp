@@ -49,6 +49,27 @@ enum class DenseActivation : std::uint8_t {
     mish,       ///< x · tanh(softplus(x))
 };
 
+/// What the network behind the states is for.
+enum class HeadKind : std::uint8_t {
+    classifier,       ///< scores of labels for a whole text, or for a pair
+    token_classifier, ///< scores of labels for each token
+    masked_language,  ///< scores of every word of the vocabulary for each token
+};
+
+/// What of a text's states a head reads.
+enum class HeadInput : std::uint8_t {
+    first_token, ///< the first token's state
+    mean,        ///< the mean of all tokens' states
+    each_token,  ///< every token's state, by itself
+};
+
+/// What the scores of one text, pair or token go through.
+enum class ScoreActivation : std::uint8_t {
+    none,    ///< they stay as they are
+    sigmoid, ///< each becomes 1 / (1 + e^−x)
+    softmax, ///< each becomes e^x over the sum of all
+};
+
 } // namespace uform
 
 #endif // UFORM_ARCHITECTURE_HPP

@@ -33,6 +33,12 @@ struct EncoderConfiguration {
     std::size_t window = 0;         ///< places to each side that such a layer sees
     std::vector<bool> local_layers; ///< [layers], which see a window; empty: none
     bool attention_bias = true, feed_forward_bias = true, norm_bias = true; ///< which vectors are stored
+    HeadInput classifier_input = HeadInput::first_token;                    ///< what a classifier of whole texts reads
+    /// Between the two products of a classifier that has two. ModernBERT's classifier of tokens has, others' haven't.
+    HiddenActivation classifier_activation = HiddenActivation::tanh;
+    HiddenActivation masked_activation = HiddenActivation::gelu; ///< between the two of a masked-language head
+    bool head_bias = true;    ///< whether the first product of ModernBERT's heads has a bias
+    bool decoder_bias = true; ///< whether the last product of ModernBERT's masked-language head has a bias
 
     [[nodiscard]] bool is_rotary() const noexcept { return global_theta != 0; }
     /// Tokens of the longest text that the position table serves; without a table, that the model was made for.

@@ -38,6 +38,9 @@ struct EncoderFamily {
     return fields.count(is_older ? older : key, fallback, most);
 }
 
+/// The class of Stanford's ColBERT, of any family: an encoder and a projection of its states.
+inline constexpr std::string_view stanford_class_k = "HF_ColBERT";
+
 /// Reads the classes that the weights were saved from, and refuses those of another family: some folders have a known
 /// `"model_type"` and bring code of their own.
 UFORM_COLD inline void read_architectures(Fields &fields, std::string_view prefix, EncoderConfiguration &encoder) {
@@ -59,6 +62,7 @@ UFORM_COLD inline void read_architectures(Fields &fields, std::string_view prefi
         bool is_known = false;
         if (name->starts_with(prefix))
             for (std::string_view const one : known) is_known |= one == name->substr(prefix.size());
+        is_known |= *name == stanford_class_k;
         if (!is_known)
             return fields.refuse(Status::unsupported, "architectures", ": ", *name, " isn't served; ", prefix,
                                  "Model and the ", prefix, "For… classes are");
@@ -140,7 +144,7 @@ UFORM_COLD inline void refuse_relative_positions(Fields &fields) {
 UFORM_COLD inline void read_bert(Fields &fields, EncoderConfiguration &encoder) {
     encoder.architecture = Architecture::bert;
     refuse_relative_positions(fields);
-    encoder.activation = read_activation(fields, "hidden_act", "gelu");
+    encoder.activation = encoder.masked_activation = read_activation(fields, "hidden_act", "gelu");
     read_counts(fields, {}, encoder);
     encoder.token_types = fields.count("type_vocab_size", encoder.token_types, 1'000'000);
     encoder.layer_norm_epsilon = read_epsilon(fields, "layer_norm_eps", encoder.layer_norm_epsilon);
@@ -154,6 +158,7 @@ UFORM_COLD inline void read_xlm_roberta(Fields &fields, EncoderConfiguration &en
     encoder.pad_token_id = 1;
     read_bert(fields, encoder);
     encoder.architecture = Architecture::roberta;
+    encoder.masked_activation = HiddenActivation::gelu; // whatever hidden_act is
     JsonValue const pad = fields.find("pad_token_id");
     if (pad && !pad.natural()) fields.refuse_type("pad_token_id", "an id of the vocabulary");
     encoder.first_position = encoder.pad_token_id.value_or(0) + 1;
@@ -174,7 +179,8 @@ UFORM_COLD inline void read_roberta(Fields &fields, EncoderConfiguration &encode
 UFORM_COLD inline void read_distilbert(Fields &fields, EncoderConfiguration &encoder) {
     encoder.architecture = Architecture::distilbert;
     encoder.layers = 6, encoder.token_types = 0;
-    encoder.activation = read_activation(fields, "activation", "gelu");
+    encoder.activation = encoder.masked_activation = read_activation(fields, "activation", "gelu");
+    encoder.classifier_activation = HiddenActivation::relu;
     read_counts(fields, {.hidden_size = "dim", .layers = "n_layers", .heads = "n_heads"}, encoder);
     encoder.intermediate_size = fields.count("hidden_dim", 3072, 100'000'000);
     read_padding(fields, encoder);
@@ -253,6 +259,15 @@ UFORM_COLD inline void read_modernbert(Fields &fields, EncoderConfiguration &enc
     read_counts(fields, {}, encoder);
     refuse_odd_heads(fields, encoder);
     encoder.layer_norm_epsilon = read_epsilon(fields, "norm_eps", 1e-5);
+    encoder.classifier_activation = encoder.masked_activation =
+        read_activation(fields, "classifier_activation", "gelu");
+    if (auto const pooling = fields.text("classifier_pooling", "cls"); pooling == "mean")
+        encoder.classifier_input = HeadInput::mean;
+    else if (pooling != "cls")
+        fields.refuse(Status::unsupported, "classifier_pooling", " is \"", pooling,
+                      "\"; \"cls\" and \"mean\" are served");
+    encoder.head_bias = fields.boolean("classifier_bias", false);
+    encoder.decoder_bias = fields.boolean("decoder_bias", true);
     encoder.norm_bias = fields.boolean("norm_bias", false);
     encoder.attention_bias = fields.boolean("attention_bias", false);
     encoder.feed_forward_bias = fields.boolean("mlp_bias", false);
@@ -313,6 +328,7 @@ UFORM_COLD inline void read_nomic_bert(Fields &fields, EncoderConfiguration &enc
     if (!fields.is_absent("head_dim") && fields.find("head_dim").natural() != encoder.hidden_size / encoder.heads)
         fields.refuse(Status::unsupported, "head_dim", " is ", shown(fields.find("head_dim")),
                       "; hidden_size / heads, ", encoder.hidden_size / encoder.heads, ", is served");
+    encoder.masked_activation = encoder.activation;
     refuse_odd_heads(fields, encoder);
     encoder.token_types = fields.count("type_vocab_size", encoder.token_types, 1'000'000);
     encoder.layer_norm_epsilon =

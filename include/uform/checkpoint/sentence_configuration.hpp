@@ -1,4 +1,4 @@
-/// What sentence-transformers stores beside a model: the longest input, lower-casing, prompts, the similarity.
+/// What sentence-transformers stores of a whole model: its kind, prompts, the similarity, and what PyLate put there.
 #ifndef UFORM_CHECKPOINT_SENTENCE_CONFIGURATION_HPP
 #define UFORM_CHECKPOINT_SENTENCE_CONFIGURATION_HPP
 
@@ -10,21 +10,25 @@
 #include <utility>
 #include <vector>
 
+#include "uform/architecture.hpp"
+#include "uform/checkpoint/classifier_configuration.hpp"
 #include "uform/checkpoint/fields.hpp"
+#include "uform/checkpoint/lengths.hpp"
+#include "uform/checkpoint/modules.hpp"
 #include "uform/config.hpp"
-#include "uform/file.hpp"
 #include "uform/json.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
 
-/// How two of a model's vectors are meant to be compared. The vectors are the same whatever it says.
-enum class Similarity : std::uint8_t { cosine, dot, euclidean, manhattan };
-
-/// What `sentence_bert_config.json` says of the transformer module.
-struct TransformerModule {
-    std::optional<std::size_t> max_sequence_length; ///< in tokens, special ones included; nothing: the tokenizer's
-    bool lowercase_first = false;
+/// How two of a model's vectors, or sets of vectors, are meant to be compared. They are the same whatever it says.
+enum class Similarity : std::uint8_t {
+    cosine,
+    dot,
+    euclidean,
+    manhattan,
+    max_sim,      ///< for each vector of a query the largest dot product with one of the document's, summed
+    mean_max_sim, ///< that, over the number of the query's vectors
 };
 
 /// Names with their texts, in the order of the file.
@@ -34,176 +38,185 @@ struct Prompt {
 };
 using Prompts = std::vector<Prompt>;
 
-/// What `config_sentence_transformers.json` says of the whole model.
-struct SentenceConfiguration {
-    Prompts prompts = {{"query", ""}, {"document", ""}}; ///< the reference gives every model these two
-    std::optional<std::string> default_prompt_name;
-    Similarity similarity = Similarity::cosine;
+/// What is said there of late interaction: all of it by PyLate, which knew no prompts and had no module for skipping.
+struct LateInteractionSettings {
+    RoleLengths roles;
+    std::string query_prefix, document_prefix; ///< the prompts begin with them
+    std::optional<std::vector<std::string>> skipped_words;
 };
 
-/// The largest length in tokens that a file may give; what is larger counts as this.
-inline constexpr std::size_t most_tokens_k = 1'000'000'000;
+/// What `config_sentence_transformers.json` says of the whole model.
+struct SentenceConfiguration {
+    FolderKind kind = FolderKind::embeddings;
+    /// The reference gives every model these two, but for a cross-encoder.
+    Prompts prompts = {{"query", ""}, {"document", ""}};
+    std::optional<std::string> default_prompt_name;
+    Similarity similarity = Similarity::cosine;
+    std::optional<ScoreActivation> activation; ///< of a cross-encoder
+    LateInteractionSettings late;              ///< of late interaction
+};
+
+/// The text of a prompt; nothing if none has the name.
+[[nodiscard]] UFORM_COLD inline std::optional<std::string_view> find_prompt(Prompts const &prompts,
+                                                                            std::string_view name) noexcept {
+    for (auto const &[one, text] : prompts)
+        if (one == name) return std::string_view(text);
+    return std::nullopt;
+}
+UFORM_COLD inline void set_prompt(Prompts &prompts, std::string_view name, std::string text) {
+    for (auto &[one, known] : prompts)
+        if (one == name) return void(known = std::move(text));
+    prompts.push_back({std::string(name), std::move(text)});
+}
 
 /// The most prompts that a file may name: each is compared with those before it.
 inline constexpr std::size_t most_prompts_k = 10'000;
 
-/// A length in tokens, nothing if the key is absent or `null`. What says that there is no limit (1e30) is
-/// `most_tokens_k`.
-[[nodiscard]] inline std::optional<std::size_t> read_length(Fields &fields, std::string_view key) {
-    if (fields.is_absent(key)) return {};
-    auto const number = fields.find(key).number();
-    if (number && *number > static_cast<double>(most_tokens_k)) return most_tokens_k;
-    return fields.count(key, 1, most_tokens_k);
-}
-
-/// Reads the members that load the transformer otherwise: each may only hold keys that change no vector.
-UFORM_COLD inline void read_loading(Fields &fields, std::string_view key,
-                                    std::initializer_list<std::string_view> harmless) {
-    JsonValue const value = fields.find(key);
-    if (!value) return;
-    if (!value.is(JsonKind::object)) return fields.refuse_type(key, "an object");
-    for (std::size_t i = 0; i != value.size(); ++i) {
-        bool known = false;
-        for (std::string_view const one : harmless) known |= one == value.key(i);
-        if (!known) fields.refuse(Status::unsupported, key, ": ", value.key(i), " isn't served");
+/// Reads the kind of a folder.
+[[nodiscard]] inline FolderKind read_folder_kind(Fields &fields) {
+    constexpr FolderKind kinds[] = {FolderKind::embeddings, FolderKind::cross_encoder, FolderKind::sparse,
+                                    FolderKind::late_interaction, FolderKind::pylate};
+    auto const name = fields.text("model_type", folder_kind_name(FolderKind::embeddings));
+    std::string served;
+    for (FolderKind const kind : kinds) {
+        if (name == folder_kind_name(kind)) return kind;
+        served += (served.empty() ? "\"" : ", \"") + std::string(folder_kind_name(kind)) + "\"";
     }
+    fields.refuse(Status::unsupported, "model_type", " is ", shown(fields.find("model_type")), "; ", served,
+                  " are served");
+    return FolderKind::embeddings;
 }
 
-/// Reads the transformer module's own file, the first there is of its seven names that isn't an empty object.
-///
-/// Keys of sentence-transformers 5 and 6 are taken where they say what plain text through BERT is; the others are
-/// refused by name, as a task, a modality or a query expansion makes other vectors.
-///
-/// Errors  `io`, `corrupt`, `unsupported`, naming the file, the key and the value. No such file is no error.
-/// Source  sentence-transformers 6.2, `Transformer.load_config`, `_load_init_kwargs` and the constructor.
-[[nodiscard]] UFORM_COLD inline Result<TransformerModule> read_transformer_module(std::string const &folder) {
-    TransformerModule module;
-    for (std::string_view const name :
-         {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
-          "sentence_camembert_config.json", "sentence_albert_config.json", "sentence_xlm-roberta_config.json",
-          "sentence_xlnet_config.json"}) {
-        auto path = join_path(folder, name);
-        if (!file_exists(path)) continue;
-        auto file = JsonFile::read_object(std::move(path));
-        if (!file) return std::move(file).error();
-        Fields fields = file->fields();
-        if (fields.object().size() == 0) continue;
-
-        fields.refuse_others({"max_seq_length", "do_lower_case", "transformer_task", "modality_config",
-                              "module_output_name", "processing_kwargs", "unpad_inputs", "query_length",
-                              "document_length", "query_expansion", "tokenizer_name_or_path", "model_args",
-                              "model_kwargs", "tokenizer_args", "processor_kwargs", "config_args", "config_kwargs"},
-                             ": an unknown transformer key");
-        if (fields.text("transformer_task", "feature-extraction") != "feature-extraction")
-            fields.refuse(Status::unsupported, "transformer_task", " is ", shown(fields.find("transformer_task")),
-                          "; \"feature-extraction\" is served");
-        // Without modalities the reference ignores the output's name.
-        if (JsonValue const modalities = fields.find("modality_config")) {
-            JsonValue const text = modalities.find("text");
-            if (modalities.size() != 1 || text.size() != 2 || text.find("method").string() != "forward" ||
-                text.find("method_output_name").string() != "last_hidden_state")
-                fields.refuse(Status::unsupported, "modality_config",
-                              ": another than text, through forward to last_hidden_state, isn't served");
-            if (fields.text("module_output_name", {}) != "token_embeddings")
-                fields.refuse(Status::unsupported, "module_output_name", " is ",
-                              shown(fields.find("module_output_name")), "; \"token_embeddings\" is served");
-        }
-        for (std::string_view const key :
-             {"query_length", "document_length", "query_expansion", "tokenizer_name_or_path"})
-            if (!fields.is_absent(key))
-                fields.refuse(Status::unsupported, key, " is ", shown(fields.find(key)), ", which isn't served");
-        if (!fields.is_absent("processing_kwargs")) read_loading(fields, "processing_kwargs", {});
-        for (std::string_view const key : {"model_args", "model_kwargs"})
-            read_loading(fields, key,
-                         {"add_pooling_layer", "attn_implementation", "dtype", "torch_dtype", "trust_remote_code"});
-        for (std::string_view const key : {"config_args", "config_kwargs"})
-            read_loading(fields, key, {"trust_remote_code"});
-
-        module.max_sequence_length = read_length(fields, "max_seq_length");
-        for (std::string_view const key : {"tokenizer_args", "processor_kwargs"}) {
-            read_loading(fields, key, {"model_max_length", "trust_remote_code"});
-            Fields inner(file->path, fields.find(key), key);
-            if (inner.find("model_max_length")) module.max_sequence_length = read_length(inner, "model_max_length");
-            if (inner.error() && !fields.error()) return *inner.error();
-        }
-        module.lowercase_first = fields.boolean("do_lower_case", false);
-        if (fields.error()) return *fields.error();
-        break;
+UFORM_COLD inline void read_prompts(Fields &fields, SentenceConfiguration &configuration) {
+    JsonValue const prompts = fields.find("prompts");
+    if (prompts && !prompts.is(JsonKind::object)) fields.refuse_type("prompts", "an object");
+    if (prompts.size() > most_prompts_k)
+        fields.refuse(Status::unsupported, "prompts", ": ", prompts.size(), " of them; at most ", most_prompts_k,
+                      " are served");
+    if (configuration.kind == FolderKind::cross_encoder) configuration.prompts.clear();
+    for (std::size_t i = 0; i != prompts.size() && !fields.error(); ++i) {
+        auto const name = prompts.key(i);
+        if (!prompts[i].is(JsonKind::string) && !prompts[i].is(JsonKind::null))
+            fields.refuse(Status::corrupt, "prompts", ": ", name, " is ", shown(prompts[i]), ", not a string");
+        set_prompt(configuration.prompts, name, std::string(prompts[i].string().value_or(std::string_view())));
     }
-    return module;
+    if (fields.is_absent("default_prompt_name")) return;
+    configuration.default_prompt_name = fields.text("default_prompt_name", {});
+    if (!find_prompt(configuration.prompts, *configuration.default_prompt_name))
+        fields.refuse_type("default_prompt_name", "a name among the prompts");
 }
 
-/// Reads the length that the tokenizer's `tokenizer_config.json` gives; nothing if it gives none, or isn't there.
-/// Errors  `io`, `corrupt`.
-[[nodiscard]] UFORM_COLD inline Result<std::optional<std::size_t>> read_tokenizer_length(std::string const &folder) {
-    using Length = std::optional<std::size_t>;
-    auto path = join_path(folder, "tokenizer_config.json");
-    if (!file_exists(path)) return Length();
-    auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
-    Fields fields = file->fields();
-    Length const length = read_length(fields, fields.find("model_max_length") ? "model_max_length" : "max_len");
-    if (fields.error()) return *fields.error();
-    return length;
+/// Reads the similarity. In late interaction, another than its own two is the first of them, as in the reference.
+UFORM_COLD inline void read_similarity(Fields &fields, SentenceConfiguration &configuration,
+                                       std::vector<std::string> &warnings) {
+    constexpr std::string_view key = "similarity_fn_name",
+                               names[] = {"cosine", "dot", "euclidean", "manhattan", "maxsim", "meanmaxsim"};
+    constexpr auto first_late = static_cast<std::size_t>(Similarity::max_sim);
+    bool const is_late = configuration.kind == FolderKind::late_interaction || configuration.kind == FolderKind::pylate;
+    configuration.similarity = is_late                                    ? Similarity::max_sim
+                               : configuration.kind == FolderKind::sparse ? Similarity::dot
+                                                                          : Similarity::cosine;
+    if (fields.is_absent(key)) return;
+    auto const name = fields.text(key, {});
+    for (std::size_t i = is_late ? first_late : 0; i != (is_late ? std::size(names) : first_late); ++i)
+        if (names[i] == name) return void(configuration.similarity = static_cast<Similarity>(i));
+    if (!is_late)
+        warnings.push_back(std::string(fields.path()) + ": similarity_fn_name is " + shown(fields.find(key)) +
+                           ", which is none of one vector a text; " +
+                           std::string(names[static_cast<std::size_t>(configuration.similarity)]) +
+                           " stands in its place");
+}
+
+/// Reads an array of strings; nothing if the key is absent or `null`.
+[[nodiscard]] UFORM_COLD inline std::optional<std::vector<std::string>> read_words(Fields &fields,
+                                                                                   std::string_view key) {
+    if (fields.is_absent(key)) return std::nullopt;
+    JsonValue const list = fields.find(key);
+    std::vector<std::string> words;
+    if (!list.is(JsonKind::array)) fields.refuse_type(key, "an array of strings");
+    else
+        for (std::size_t i = 0; i != list.size(); ++i) {
+            auto const word = list[i].string();
+            if (!word) fields.refuse(Status::corrupt, key, ": ", shown(list[i]), " isn't a string");
+            words.emplace_back(word.value_or(std::string_view()));
+        }
+    return words;
+}
+
+/// Reads what PyLate says of queries and documents. A prefix comes before the prompt of the same name, which it may
+/// begin with already. Where any of the keys is there, queries are expanded unless it is denied.
+///
+/// Source  sentence-transformers 6.2, `MultiVectorEncoder._parse_model_config`.
+UFORM_COLD inline void read_late_interaction_settings(Fields &fields, SentenceConfiguration &configuration) {
+    LateInteractionSettings &late = configuration.late;
+    for (bool const query : {true, false}) {
+        std::string_view const key = query ? "query_prefix" : "document_prefix", name = query ? "query" : "document";
+        if (!fields.find(key)) continue;
+        auto &prefix = query ? late.query_prefix : late.document_prefix;
+        if (!fields.is_absent(key)) prefix = fields.text(key, {});
+        std::string_view saved = find_prompt(configuration.prompts, name).value_or(std::string_view());
+        if (saved.starts_with(prefix)) saved.remove_prefix(prefix.size());
+        set_prompt(configuration.prompts, name, prefix + std::string(saved));
+    }
+    late.skipped_words = read_words(fields, "skiplist_words");
+    late.roles.query = read_length(fields, "query_length");
+    late.roles.document = read_length(fields, "document_length");
+    bool is_pylate = false;
+    for (std::string_view const key :
+         {"query_length", "document_length", "do_query_expansion", "attend_to_expansion_tokens",
+          "attend_to_mask_tokens", "query_prefix", "document_prefix", "skiplist_words"})
+        is_pylate |= static_cast<bool>(fields.find(key));
+    if (fields.find("query_expansion")) {
+        if (!fields.is_absent("query_expansion")) late.roles.expansion = read_query_expansion(fields);
+        return;
+    }
+    bool const expands = fields.is_absent("do_query_expansion") || fields.boolean("do_query_expansion", true);
+    if (!is_pylate || !expands) return;
+    std::string_view const key =
+        fields.find("attend_to_expansion_tokens") ? "attend_to_expansion_tokens" : "attend_to_mask_tokens";
+    late.roles.expansion.emplace();
+    late.roles.expansion->length = late.roles.query.value_or(late.roles.expansion->length);
+    late.roles.expansion->attends = !fields.is_absent(key) && fields.boolean(key, false);
+    late.roles.query.reset();
 }
 
 /// Reads a `config_sentence_transformers.json`. A key that it doesn't know makes a warning: the reference ignores it.
 ///
 /// Errors  `io`; `corrupt`, also for a default prompt that isn't among the prompts; `unsupported` for another kind of
-///         model, and for vectors that are to be cut (`truncate_dim`).
-/// Source  sentence-transformers 6.2, `_get_model_type` and `_parse_model_config`.
+///         model, and for vectors that are to be cut (`truncate_dim`, `max_active_dims`).
+/// Source  sentence-transformers 6.2, `_get_model_type` and `_parse_model_config` of each kind of model.
 [[nodiscard]] UFORM_COLD inline Result<SentenceConfiguration>
 read_sentence_configuration(std::string path, std::vector<std::string> &warnings) {
     auto file = JsonFile::read_object(std::move(path));
     if (!file) return std::move(file).error();
     Fields fields = file->fields();
     SentenceConfiguration configuration;
-    if (fields.text("model_type", "SentenceTransformer") != "SentenceTransformer")
-        fields.refuse(Status::unsupported, "model_type", " is ", shown(fields.find("model_type")),
-                      "; \"SentenceTransformer\" is served");
-    if (!fields.is_absent("truncate_dim"))
-        fields.refuse(Status::unsupported, "truncate_dim", " is ", shown(fields.find("truncate_dim")),
-                      ": vectors that are cut aren't served");
-
-    JsonValue const prompts = fields.find("prompts");
-    if (prompts && !prompts.is(JsonKind::object)) fields.refuse_type("prompts", "an object");
-    if (prompts.size() > most_prompts_k)
-        fields.refuse(Status::unsupported, "prompts", ": ", prompts.size(), " of them; at most ", most_prompts_k,
-                      " are served");
-    for (std::size_t i = 0; i != prompts.size() && !fields.error(); ++i) {
-        auto const name = prompts.key(i);
-        if (!prompts[i].is(JsonKind::string) && !prompts[i].is(JsonKind::null))
-            fields.refuse(Status::corrupt, "prompts", ": ", name, " is ", shown(prompts[i]), ", not a string");
-        std::string const text(prompts[i].string().value_or(std::string_view()));
-        auto known = configuration.prompts.begin();
-        while (known != configuration.prompts.end() && known->name != name) ++known;
-        if (known != configuration.prompts.end()) known->text = text;
-        else configuration.prompts.push_back({std::string(name), text});
-    }
-    if (!fields.is_absent("default_prompt_name")) {
-        configuration.default_prompt_name = fields.text("default_prompt_name", {});
-        bool known = false;
-        for (auto const &prompt : configuration.prompts) known |= prompt.name == *configuration.default_prompt_name;
-        if (!known) fields.refuse_type("default_prompt_name", "a name among the prompts");
-    }
-    if (!fields.is_absent("similarity_fn_name")) {
-        constexpr std::string_view names[] = {"cosine", "dot", "euclidean", "manhattan"};
-        auto const name = fields.text("similarity_fn_name", {});
-        std::size_t at = 0;
-        while (at != std::size(names) && names[at] != name) ++at;
-        if (at != std::size(names)) configuration.similarity = static_cast<Similarity>(at);
-        else
-            warnings.push_back(file->path + ": similarity_fn_name is " + shown(fields.find("similarity_fn_name")) +
-                               ", which is none of one vector a text; cosine stands in its place");
+    FolderKind const kind = configuration.kind = read_folder_kind(fields);
+    for (std::string_view const key : {"truncate_dim", "max_active_dims"})
+        if (!fields.is_absent(key) && (key == "truncate_dim" || kind == FolderKind::sparse))
+            fields.refuse(Status::unsupported, key, " is ", shown(fields.find(key)),
+                          ": vectors that are cut aren't served");
+    read_prompts(fields, configuration);
+    read_similarity(fields, configuration, warnings);
+    std::vector<std::string_view> known = {"__version__", "requirements",        "model_type",        "truncate_dim",
+                                           "prompts",     "default_prompt_name", "similarity_fn_name"};
+    if (kind == FolderKind::cross_encoder) {
+        configuration.activation = read_score_activation(fields, "activation_fn");
+        known.insert(known.end(), {"activation_fn", "keep_in_fp32_modules"}); // all is f32
+    } else if (kind == FolderKind::sparse) {
+        known.push_back("max_active_dims");
+    } else if (kind != FolderKind::embeddings) {
+        read_late_interaction_settings(fields, configuration);
+        known.insert(known.end(), {"query_length", "document_length", "query_expansion", "do_query_expansion",
+                                   "attend_to_expansion_tokens", "attend_to_mask_tokens", "query_prefix",
+                                   "document_prefix", "skiplist_words"});
     }
     if (fields.error()) return *fields.error();
     for (std::size_t i = 0; i != fields.object().size(); ++i) {
         auto const key = fields.object().key(i);
-        bool known = false;
-        for (std::string_view const one : {"__version__", "requirements", "model_type", "truncate_dim", "prompts",
-                                           "default_prompt_name", "similarity_fn_name"})
-            known |= one == key;
-        if (!known) warnings.push_back(file->path + ": " + std::string(key) + " isn't known, and is left alone");
+        bool is_known = false;
+        for (std::string_view const one : known) is_known |= one == key;
+        if (!is_known) warnings.push_back(file->path + ": " + std::string(key) + " isn't known, and is left alone");
     }
     return configuration;
 }

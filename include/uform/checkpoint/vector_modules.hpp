@@ -10,6 +10,7 @@
 #include "uform/architecture.hpp"
 #include "uform/checkpoint/fields.hpp"
 #include "uform/checkpoint/modules.hpp"
+#include "uform/checkpoint/torch_class.hpp"
 #include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/status.hpp"
@@ -25,12 +26,12 @@ struct VectorModule {
     DenseActivation activation = DenseActivation::identity;
 };
 
-/// Checks that a module works on the vector of the text, and not on the states of its tokens.
-UFORM_COLD inline void check_input(Fields &fields) {
+/// Checks that a module works on the vector of the text, "sentence_embedding", or on those of its tokens,
+/// "token_embeddings". A key that isn't there is what is wanted.
+UFORM_COLD inline void check_input(Fields &fields, std::string_view wanted) {
     for (std::string_view const key : {"module_input_name", "module_output_name"})
-        if (!fields.is_absent(key) && fields.text(key, {}) != "sentence_embedding")
-            fields.refuse(Status::unsupported, key, " is ", shown(fields.find(key)),
-                          "; \"sentence_embedding\" is served");
+        if (!fields.is_absent(key) && fields.text(key, {}) != wanted)
+            fields.refuse(Status::unsupported, key, " is ", shown(fields.find(key)), "; \"", wanted, "\" is served");
 }
 
 /// The activation of a class of torch; without a name it is tanh. The reference takes tanh, too, in place of a class
@@ -50,12 +51,7 @@ UFORM_COLD inline void check_input(Fields &fields) {
     constexpr std::string_view key = "activation_function";
     auto const name = fields.text(key, "torch.nn.modules.activation.Tanh");
     for (auto const &[spelling, activation] : known)
-        for (std::string_view const module :
-             {"torch.nn.", "torch.nn.modules.", "torch.nn.modules.activation.", "torch.nn.modules.linear."}) {
-            bool const is_linear = module.ends_with("linear."), is_activation = module.ends_with("activation.");
-            if (activation == DenseActivation::identity ? is_activation : is_linear) continue;
-            if (name.starts_with(module) && name.substr(module.size()) == spelling) return activation;
-        }
+        if (torch_class(name) == spelling) return activation;
     fields.refuse(
         Status::unsupported, key, " is \"", name,
         "\", which isn't served; Tanh, ReLU, GELU, Sigmoid, SiLU, LeakyReLU, ELU, Softplus, Mish and Identity "
@@ -63,20 +59,22 @@ UFORM_COLD inline void check_input(Fields &fields) {
     return DenseActivation::identity;
 }
 
-/// Reads what a module's folder says, which is given vectors of `columns`.
+/// Reads what a module's folder says, which is given vectors of `columns`: those of texts, "sentence_embedding", or of
+/// tokens, "token_embeddings".
 ///
 /// Errors  `io`; `corrupt`, also for a module that is given vectors of other columns than it takes; `unsupported`. Each
 ///         names the file and the key.
 /// Source  sentence-transformers 6.2, `Normalize`, `Dense` and `LayerNorm`.
 [[nodiscard]] UFORM_COLD inline Result<VectorModule> read_vector_module(ModuleKind kind, std::string folder,
-                                                                        std::size_t columns) {
+                                                                        std::size_t columns,
+                                                                        std::string_view input = "sentence_embedding") {
     VectorModule module = {.kind = kind, .folder = std::move(folder), .columns = columns};
     auto path = join_path(module.folder, "config.json");
     if (kind == ModuleKind::normalize && !file_exists(path)) return module;
     auto file = JsonFile::read_object(std::move(path));
     if (!file) return std::move(file).error();
     Fields fields = file->fields();
-    check_input(fields);
+    check_input(fields, input);
     auto const expect = [&](std::string_view key) {
         if (!fields.find(key)) fields.refuse(Status::corrupt, key, " is missing");
         else if (fields.find(key).natural() != columns)
