@@ -3,6 +3,7 @@
 #define UFORM_ARENA_STORAGE_HPP
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,14 +15,17 @@
 
 namespace uform {
 
+/// What a place may hold: a scalar, or `std::byte` where the scalar is known when the program runs only.
+template <class T> concept PlaceScalar = RowScalar<T> || std::same_as<T, std::byte>;
+
 /// Names an output's rows between `place` and `publish`. Plain data; means nothing to another draft.
-template <RowScalar T> struct Place {
+template <PlaceScalar T> struct Place {
     void const *arena = nullptr;
     std::uint64_t draft = 0;
     std::uint32_t index = 0;
 };
 /// As `Place`, with offsets.
-template <RowScalar T> struct RaggedPlace {
+template <PlaceScalar T> struct RaggedPlace {
     void const *arena = nullptr;
     std::uint64_t draft = 0;
     std::uint32_t index = 0;

@@ -141,6 +141,8 @@ template <class R> class [[nodiscard]] Draft {
             return AnyPlace{};
         };
         bool const ragged = kind == PieceKind::ragged;
+        if (scalar_bits(scalar) == 0)
+            return fault(Error::fixed(Status::invalid_argument, "a place of a scalar that has no size"));
         if (columns > UINT32_MAX || row_bytes(scalar, columns) > UINT32_MAX)
             return fault(
                 Error::of(Status::invalid_argument, columns, " columns: a row has at most 4,294,967,295 bytes"));
@@ -181,6 +183,14 @@ template <class R> class [[nodiscard]] Draft {
     template <RowScalar T>
     [[nodiscard]] RaggedPlace<T> place_ragged(std::size_t texts, std::size_t rows, std::size_t columns) noexcept {
         return add<RaggedPlace<T>>(scalar_of<T>, texts, rows, columns, PieceKind::ragged);
+    }
+    /// The same two for a scalar that is known when the program runs only: the writing hands out bytes.
+    [[nodiscard]] Place<std::byte> place(Scalar scalar, std::size_t rows, std::size_t columns) noexcept {
+        return add<Place<std::byte>>(scalar, 0, rows, columns, PieceKind::rows);
+    }
+    [[nodiscard]] RaggedPlace<std::byte> place_ragged(Scalar scalar, std::size_t texts, std::size_t rows,
+                                                      std::size_t columns) noexcept {
+        return add<RaggedPlace<std::byte>>(scalar, texts, rows, columns, PieceKind::ragged);
     }
     /// The same as `place`, in host memory for every residency.
     template <RowScalar T> [[nodiscard]] HostPlace<T> place_host(std::size_t rows, std::size_t columns) noexcept {
