@@ -74,6 +74,13 @@ class AddedTokens {
         return patterns_.build(std::move(entries));
     }
 
+    /// Adds a token that is sought as it is spelt, to others that are. False: too large for the trie.
+    bool add(AddedToken token) {
+        std::vector<Pattern> patterns{{token.content, token}};
+        for (AddedToken const &one : tokens_) patterns.push_back({one.content, one});
+        return build(std::move(patterns));
+    }
+
     [[nodiscard]] bool empty() const noexcept { return tokens_.empty(); }
 
     /// Calls `on_text(std::string_view)` for what stands between tokens and `on_token(id, std::string_view)` for each

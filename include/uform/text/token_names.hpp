@@ -73,6 +73,13 @@ class TokenNames {
         if (place == names_.size() || names_[place].id != id) return std::nullopt;
         return std::string_view(bytes_).substr(names_[place].first, names_[place].size);
     }
+    /// The id of a token by its text: of several the smallest. Looks at all.
+    [[nodiscard]] std::optional<std::uint32_t> find(std::string_view text) const noexcept {
+        for (Name const &name : names_)
+            if (name.size == text.size() && std::string_view(bytes_).substr(name.first, name.size) == text)
+                return name.id;
+        return std::nullopt;
+    }
     /// Gives a token that is there another text, under which it is no special one, as in the reference.
     void respell(std::uint32_t id, std::string_view text) {
         std::size_t const place = place_of(id);

@@ -31,6 +31,9 @@ struct TokenizerOptions {
     /// `normalized: true`, unless the normaliser has a Lowercase step already. Tokens sought in the raw text stay as
     /// they are.
     bool lowercase_first = false;
+    /// Texts by which a model tells queries from documents, such as "[unused0] ". Of each, and of its first word, the
+    /// first that the vocabulary has is one token wherever it stands, as it is spelt; else it is plain text.
+    std::span<std::string const> markers = {};
 };
 
 /// How many tokens of each text of a pair were cut.
@@ -65,6 +68,9 @@ class Tokenizer {
         return Error::of(Status::invalid_argument, "at most ", most, " tokens a text, but ", special,
                          " of them are special");
     }
+    /// The texts of markers that are tokens, with their ids.
+    [[nodiscard]] static std::vector<std::pair<std::string_view, std::uint32_t>>
+    find_marks(std::span<std::string const> markers, TokenNames const &names);
     [[nodiscard]] static Result<Tokenizer> load_folder(std::string const &folder, TokenizerOptions const &options);
     [[nodiscard]] Result<std::string> decode_tokens(std::span<std::uint32_t const> ids, bool skip_special) const;
 
@@ -128,6 +134,11 @@ class Tokenizer {
         return state_->names.find(id);
     }
 
+    /// The id of the token that is spelt so, or nothing where none is. Looks at all of them: for once a load.
+    [[nodiscard]] std::optional<std::uint32_t> id(std::string_view token) const noexcept {
+        return state_->names.find(token);
+    }
+
     /// Special tokens that `encode` puts around a text: the length of an empty text.
     [[nodiscard]] std::size_t special_tokens_count() const noexcept { return state_->single_specials; }
 
@@ -149,14 +160,35 @@ inline Result<Tokenizer> Tokenizer::load(std::string const &folder, TokenizerOpt
         [&] { return Error::of(Status::out_of_memory, folder, ": no memory to load the tokenizer"); });
 }
 
+inline std::vector<std::pair<std::string_view, std::uint32_t>>
+Tokenizer::find_marks(std::span<std::string const> markers, TokenNames const &names) {
+    constexpr std::string_view blanks = " \t\n\r\v\f";
+    std::vector<std::pair<std::string_view, std::uint32_t>> marks;
+    for (std::string_view const marker : markers) {
+        std::size_t const found = marker.find_first_not_of(blanks),
+                          begin = found < marker.size() ? found : marker.size();
+        std::string_view const word = marker.substr(begin, marker.find_first_of(blanks, begin) - begin);
+        for (std::string_view const text : {marker, word}) {
+            auto const id = text.empty() ? std::nullopt : names.find(text);
+            if (!id) continue;
+            marks.emplace_back(text, *id);
+            break;
+        }
+    }
+    return marks;
+}
+
 inline Result<Tokenizer> Tokenizer::load_folder(std::string const &folder, TokenizerOptions const &options) {
     std::string path;
     auto parts = TokenizerLayout::read(folder, path);
     if (!parts) return std::move(parts).error();
 
     auto state = std::make_shared<State>();
+    auto const marks = find_marks(options.markers, parts->names); // before any token is named otherwise
     auto pipeline = TokenizerPipeline::of(*parts, options.lowercase_first, path);
     if (!pipeline) return std::move(pipeline).error();
+    for (auto const &[text, id] : marks)
+        if (auto marked = pipeline->mark(text, id, path); !marked) return std::move(marked).error();
     state->pipeline = std::move(*pipeline);
     state->framing = std::move(parts->framing), state->decoder = std::move(parts->decoder);
     state->names = std::move(parts->names), state->warnings = std::move(parts->warnings);

@@ -96,6 +96,20 @@ class TokenizerPipeline {
         return pipeline;
     }
 
+    /// Makes a text one token, wherever it stands and before any normalising, unless it is that token already.
+    ///
+    /// Errors  `out_of_memory`; `unsupported`, naming the file.
+    [[nodiscard]] Result<void> mark(std::string_view text, std::uint32_t id, std::string_view file) {
+        Buffer<std::uint32_t> ids;
+        TokenizerScratch scratch;
+        IdSink sink(ids, 2);
+        if (!append(text, false, sink, scratch)) return Error::fixed(Status::out_of_memory, "no memory for the tokens");
+        if (ids.size() == 1 && ids[0] == id) return {};
+        if (!raw_.add({.content = std::string(text), .id = id, .special = true}))
+            return Error::of(Status::unsupported, file, ": the added tokens are too large");
+        return {};
+    }
+
     /// Hands the tokens of a text to the sink, without special tokens around it. `traced`: the sink asks which bytes of
     /// the input they stand for. False: no memory.
     template <class Sink>
