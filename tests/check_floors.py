@@ -50,6 +50,7 @@ FLOORS = {
     "kernels/": 4,
     "encoder/": 5,
     "options.hpp": 6,
+    "calls/": 6,
     "encode.hpp": 6,
     "deferred_encode.hpp": 6,
     "encoded.hpp": 6,

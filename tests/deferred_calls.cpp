@@ -247,10 +247,10 @@ TEST_CASE("deferred: a refused submit leaves the old results readable, and the a
         {"no output", Status::invalid_argument, Outputs{}},
         {"an unknown output", Status::invalid_argument, static_cast<Outputs>(1u << 20)},
         {"an output that isn't served", Status::unsupported, Outputs::sparse},
-        {"a scalar", Status::unsupported, Outputs::embeddings, Scalar::i8},
+        {"a scalar", Status::unsupported, Outputs::embeddings, Scalar::u8},
         {"a prompt", Status::invalid_argument, Outputs::embeddings, Scalar::f32, {.prompt = "nobody's"}},
-        {"dimensions", Status::unsupported, Outputs::embeddings, Scalar::f32, {.dimensions = 7}},
-        {"tokens", Status::unsupported, Outputs::embeddings, Scalar::f32, {.tokens_per_call = 7}},
+        {"dimensions", Status::invalid_argument, Outputs::embeddings, Scalar::f32, {.dimensions = 700}},
+        {"tokens", Status::invalid_argument, Outputs::embeddings, Scalar::f32, {.tokens_per_call = 1}},
         {"cancelled before", Status::cancelled, Outputs::embeddings, Scalar::f32, {.cancel = &cancel}},
     };
     for (auto const &each : cases) {

@@ -12,20 +12,20 @@
 
 #include "uform/arena.hpp"
 #include "uform/buffer.hpp"
+#include "uform/calls/parts.hpp"
+#include "uform/calls/request.hpp"
 #include "uform/deferred.hpp"
 #include "uform/encode.hpp"
 #include "uform/encoded.hpp"
 #include "uform/executor.hpp"
-#include "uform/options.hpp"
-#include "uform/outputs.hpp"
 #include "uform/status.hpp"
 #include "uform/tape.hpp"
 
 namespace uform {
 
-/// The state of a deferred `text_encode`. Kept by the executor between calls, with its copy of the texts.
+/// The state of a deferred call of any verb. Kept by the executor between calls, with its copy of the texts.
 class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
-    Buffer<char> bytes_; // the texts, end to end, and where they start and end
+    Buffer<char> bytes_; // the texts of both tapes, end to end, and where they start and end
     Buffer<std::uint64_t> offsets_;
     std::optional<EncodeCall> call_;
     std::optional<Draft<Ram>> draft_;
@@ -56,32 +56,35 @@ class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
         announce();
     }
 
-    /// Copies the texts; `false` where there is no memory.
-    [[nodiscard]] bool copy(TapeView texts, StatePool &pool) noexcept {
+    /// Copies the texts of both tapes; `false` where there is no memory.
+    [[nodiscard]] bool copy(TapeView first, TapeView second, StatePool &pool) noexcept {
+        std::size_t const texts = first.size() + second.size();
         std::size_t bytes = 0;
-        for (std::string_view const text : texts) bytes += text.size();
+        for (TapeView const tape : {first, second})
+            for (std::string_view const text : tape) bytes += text.size();
         bytes_.clear(), offsets_.clear();
         bool const fits =
             (bytes_.reserve(bytes < pool.most_bytes() ? pool.most_bytes() : bytes) || bytes_.reserve(bytes)) &&
-            (offsets_.reserve((texts.size() < pool.most_texts() ? pool.most_texts() : texts.size()) + 1) ||
-             offsets_.reserve(texts.size() + 1)) &&
+            (offsets_.reserve((texts < pool.most_texts() ? pool.most_texts() : texts) + 1) ||
+             offsets_.reserve(texts + 1)) &&
             offsets_.push_back(0);
         if (!fits) return false;
-        for (std::string_view const text : texts)
-            if (!bytes_.append(text.data(), text.size()) || !offsets_.push_back(bytes_.size())) return false;
-        pool.note_held(bytes, texts.size());
+        for (TapeView const tape : {first, second})
+            for (std::string_view const text : tape)
+                if (!bytes_.append(text.data(), text.size()) || !offsets_.push_back(bytes_.size())) return false;
+        pool.note_held(bytes, texts);
         return true;
     }
 
   public:
     /// Copies the texts and queues the call.
     ///
-    /// Errors  as `BoundModel::text_encode`, as far as they are known before it computes; `out_of_memory` also where
+    /// Errors  as the verbs of `BoundModel`, as far as they are known before it computes; `out_of_memory` also where
     ///         the executor's thread can't be had; `unsupported` in a forked child.
     template <class Parts>
     [[nodiscard]] static Result<Deferred<Encoded<Ram>>>
     submit(std::shared_ptr<Parts const> model, EncodingParts const &parts, Executor<Ram> const &executor,
-           TapeView texts, Outputs outputs, Scalar scalar, Arena<Ram> &arena, EncodeOptions const &options) noexcept {
+           CallRequest const &request, Arena<Ram> &arena) noexcept {
         auto draft = arena.begin(Holder::none);
         if (!draft) return std::move(draft).error();
         if (executor.queue().is_forked()) return executor.queue().start().error(); // its mutexes may be held for ever
@@ -93,14 +96,15 @@ class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
             state->put_back();
             return error;
         };
-        state->call_.emplace(parts, texts, outputs, options);
-        if (auto checked = state->call_->check(*draft, scalar); !checked) return refuse(std::move(checked).error());
-        if (!state->copy(texts, executor.states())) return refuse(no_memory());
+        state->call_.emplace(parts, request);
+        if (auto checked = state->call_->check(*draft); !checked) return refuse(std::move(checked).error());
+        if (!state->copy(request.texts, request.second, executor.states())) return refuse(no_memory());
         auto const copied = TapeView::of(std::string_view(state->bytes_.data(), state->bytes_.size()),
                                          std::span<std::uint64_t const>(state->offsets_.span()));
         if (!copied) return refuse(copied.error());
         if (auto started = executor.queue().start(); !started) return refuse(std::move(started).error());
-        state->call_->read_from(*copied);
+        state->call_->read_from(copied->subtape(0, request.texts.size()),
+                                copied->subtape(request.texts.size(), request.second.size()));
         state->slot_ = draft->slot();
         state->draft_.emplace(*std::move(draft));
         state->model_ = std::move(model), state->executor_.emplace(executor);

@@ -14,13 +14,18 @@
 
 namespace uform {
 
+/// The views of a call's outputs; a default one was not asked for.
+template <class R> struct EncodedViews {
+    Rows<R> embeddings, probabilities;
+    RaggedRows<R> states, token_vectors, token_probabilities, sparse_ids, sparse_weights;
+    Rows<Ram> truncated, token_ids;
+};
+
 /// The outputs of one call over an arena. Plain data: copy it freely. Current until the arena's next call, or its end.
 ///
 /// An output that wasn't asked for is an empty view: every read of it answers `invalid_argument` with that text.
 template <class R> class Encoded {
-    Rows<R> embeddings_;
-    Rows<Ram> truncated_, token_ids_;
-    RaggedRows<R> states_;
+    EncodedViews<R> views_;
     Outputs outputs_{};
     std::size_t texts_ = 0;
 
@@ -30,46 +35,45 @@ template <class R> class Encoded {
     Encoded() noexcept = default;
     Encoded(Pinned<Encoded> &&) = delete; // the pin would be sliced away: name the guard, and keep it while reading
     Encoded &operator=(Pinned<Encoded> &&) = delete; // the pin would be sliced away
-    Encoded(Outputs outputs, std::size_t texts, Rows<R> embeddings, RaggedRows<R> states, Rows<Ram> truncated,
-            Rows<Ram> token_ids) noexcept
-        : embeddings_(embeddings), truncated_(truncated), token_ids_(token_ids), states_(states), outputs_(outputs),
-          texts_(texts) {}
+    Encoded(Outputs outputs, std::size_t texts, EncodedViews<R> const &views) noexcept
+        : views_(views), outputs_(outputs), texts_(texts) {}
 
     /// The outputs that were asked for.
     [[nodiscard]] Outputs outputs() const noexcept { return outputs_; }
-    /// Texts of the call's tape.
+    /// Texts of the call's tape, or pairs of its two.
     [[nodiscard]] std::size_t texts() const noexcept { return texts_; }
-    [[nodiscard]] bool is_current() const noexcept { return truncated_.is_current(); }
+    [[nodiscard]] bool is_current() const noexcept { return views_.truncated.is_current(); }
 
     /// `[texts, dimensions]`: one vector a text.
-    [[nodiscard]] Rows<R> embeddings() const noexcept { return embeddings_; }
+    [[nodiscard]] Rows<R> embeddings() const noexcept { return views_.embeddings; }
     /// `[tokens, hidden]` with offsets `[texts + 1]`: the last layer's state of every token, special ones included.
-    [[nodiscard]] RaggedRows<R> states() const noexcept { return states_; }
-    /// `[tokens, dimensions]` with offsets. No model serves it in this version.
-    [[nodiscard]] RaggedRows<R> token_vectors() const noexcept { return {}; }
-    /// `[texts, labels]`, or `[pairs]`. No model serves it in this version.
-    [[nodiscard]] Rows<R> probabilities() const noexcept { return {}; }
-    /// `[tokens, labels]` with offsets. No model serves it in this version.
-    [[nodiscard]] RaggedRows<R> token_probabilities() const noexcept { return {}; }
-    /// Rows of ids with offsets `[texts + 1]`. No model serves it in this version.
-    [[nodiscard]] RaggedRows<R> sparse_ids() const noexcept { return {}; }
-    /// Rows of weights with offsets `[texts + 1]`. No model serves it in this version.
-    [[nodiscard]] RaggedRows<R> sparse_weights() const noexcept { return {}; }
+    [[nodiscard]] RaggedRows<R> states() const noexcept { return views_.states; }
+    /// `[tokens, dimensions]` with offsets `[texts + 1]`: the vectors that late interaction compares, of the tokens
+    /// that count: in documents, punctuation has none.
+    [[nodiscard]] RaggedRows<R> token_vectors() const noexcept { return views_.token_vectors; }
+    /// `[texts, labels]` of a classifier, `[pairs, 1]` of a reranker. Of a token classifier it is empty.
+    [[nodiscard]] Rows<R> probabilities() const noexcept { return views_.probabilities; }
+    /// `[tokens, labels]` with offsets `[texts + 1]` of a token classifier, special tokens included; else empty.
+    [[nodiscard]] RaggedRows<R> token_probabilities() const noexcept { return views_.token_probabilities; }
+    /// `[entries, 1]` with offsets `[texts + 1]`: the ids, `u32` and rising within a text, whose weight isn't 0.
+    [[nodiscard]] RaggedRows<R> sparse_ids() const noexcept { return views_.sparse_ids; }
+    /// `[entries, 1]` with the same offsets: the weight of each id, above 0.
+    [[nodiscard]] RaggedRows<R> sparse_weights() const noexcept { return views_.sparse_weights; }
 
     /// `[texts]`: how many tokens were cut from each text to meet the model's greatest length; 0 where none was.
     /// Errors: `invalid_argument` for a stale view.
     [[nodiscard]] Result<std::span<std::uint32_t const>> truncated_tokens() const noexcept {
-        return truncated_.template values<std::uint32_t>();
+        return views_.truncated.template values<std::uint32_t>();
     }
     /// `[tokens]`: the id of each row of `states()`, which must have been asked for.
     /// Errors: `invalid_argument` for a stale view, or where states weren't asked for.
     [[nodiscard]] Result<std::span<std::uint32_t const>> token_ids() const noexcept {
-        return token_ids_.template values<std::uint32_t>();
+        return views_.token_ids.template values<std::uint32_t>();
     }
 
     /// Keeps all outputs until the guard goes. Errors: `invalid_argument` for a stale view; `contended` at 4,094 pins.
     [[nodiscard]] Result<Pinned<Encoded>> pin() const noexcept {
-        auto pinned = truncated_.pin();
+        auto pinned = views_.truncated.pin();
         if (!pinned) return pinned.error();
         return (*std::move(pinned)).with(*this);
     }

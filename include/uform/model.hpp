@@ -15,6 +15,10 @@
 #include <vector>
 
 #include "uform/arena.hpp"
+#include "uform/calls/load_heads.hpp"
+#include "uform/calls/parts.hpp"
+#include "uform/calls/request.hpp"
+#include "uform/calls/verbs.hpp"
 #include "uform/checkpoint/checkpoint.hpp"
 #include "uform/checkpoint/configuration.hpp"
 #include "uform/config.hpp"
@@ -104,73 +108,56 @@ class ModelState {
 };
 
 /// A model whose calls run on an executor's own thread. A handle: it keeps both.
-template <AnyResidency R> class DeferredModel {
+///
+/// Each call in flight needs an arena of its own, which it holds until the result has gone; the arena may be moved or
+/// ended meanwhile.
+/// Input   consumed before a verb returns: texts, offsets and options may go at once, but for `options.cancel`, which
+///         must live until the call is done.
+/// Errors  what is known at once, such as `contended`, is answered by the verb, and the rest by the result. Also
+///         `out_of_memory` where the executor's own thread can't be had, and `unsupported` in a forked child.
+/// Memory  the executor keeps a copy of the texts for each call in flight, and uses it again.
+/// Threads any; calls run one after the other, in the order of their submits.
+template <AnyResidency R> class DeferredModel : public Verbs<DeferredModel<R>, R, Deferred<Encoded<R>>> {
     std::shared_ptr<ModelState const> state_;
     Executor<R> executor_;
 
     friend class BoundModel<R>;
+    friend class Verbs<DeferredModel<R>, R, Deferred<Encoded<R>>>;
     DeferredModel(std::shared_ptr<ModelState const> state, Executor<R> executor) noexcept
         : state_(std::move(state)), executor_(std::move(executor)) {}
-
-  public:
-    /// Submits a `BoundModel::text_encode`. Each call in flight needs an arena of its own, which it holds until the
-    /// result has gone; the arena may be moved or ended meanwhile.
-    ///
-    /// Input   consumed before this returns: texts, offsets and options may go at once, but for `options.cancel`, which
-    ///         must live until the call is done.
-    /// Errors  what is known at once, such as `contended`, is answered here, and the rest by the result. Also
-    ///         `out_of_memory` where the executor's own thread can't be had, and `unsupported` in a forked child.
-    /// Memory  the executor keeps a copy of the texts for each call in flight, and uses it again.
-    /// Threads any; calls run one after the other, in the order of their submits.
-    [[nodiscard]] Result<Deferred<Encoded<R>>>
-    text_encode(TapeView texts, Outputs outputs, Scalar scalar, Arena<R> &arena UFORM_LIFETIMEBOUND,
-                EncodeOptions const &options = {}) const noexcept requires std::same_as<R, Ram> {
-        return DeferredEncode::submit(state_, state_->parts(), executor_, texts, outputs, scalar, arena, options);
+    [[nodiscard]] Result<Deferred<Encoded<R>>> call(CallRequest const &request, Arena<R> &arena) const noexcept {
+        return DeferredEncode::submit(state_, state_->parts(), executor_, request, arena);
     }
-    Result<Deferred<Encoded<R>>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&, EncodeOptions const & = {}) const =
-        delete; // views of a temporary arena would be stale at once
 };
 
-/// A model with the executor that its calls compute on. A handle: it keeps both.
-template <AnyResidency R> class BoundModel {
+/// A model with the executor on whose threads its verbs compute. A handle: it keeps both. Threads: any; calls on one
+/// executor queue.
+template <AnyResidency R> class BoundModel : public Verbs<BoundModel<R>, R, Encoded<R>> {
     std::shared_ptr<ModelState const> state_;
     Executor<R> executor_;
 
     friend class Model;
+    friend class Verbs<BoundModel<R>, R, Encoded<R>>;
     BoundModel(std::shared_ptr<ModelState const> state, Executor<R> executor) noexcept
         : state_(std::move(state)), executor_(std::move(executor)) {}
+    [[nodiscard]] Result<Encoded<R>> call(CallRequest const &request, Arena<R> &arena) const noexcept {
+        return encode_now(state_->parts(), request, arena, [this] { return typename Executor<R>::Session(executor_); });
+    }
 
   public:
-    /// Encodes each text of a tape into the arena, computing on the executor's threads.
-    ///
-    /// Shapes  embeddings [texts, dimensions], states [tokens, hidden] with offsets [texts + 1]; each only if asked for
-    /// Errors  `contended`: the arena serves another call, or a reader holds it. `invalid_argument`: no output, a
-    /// prompt
-    ///         that isn't there, a text too long where `Truncate::refuse` says so, or a tape in the arena itself.
-    ///         `unsupported`: an output, scalar or option that this model or version can't serve. `out_of_memory`.
-    ///         `cancelled`. After these the arena's previous results are as they were, unless the call was cancelled
-    ///         while it computed. `corrupt`: results that aren't numbers; the previous results are stale then.
-    /// Memory  grows the arena and the executor's workspace to the largest call, then allocates nothing.
-    /// Threads any; calls on one executor queue.
-    /// Order   a text's rows are the same bits alone, beside any other text and on any number of threads.
-    [[nodiscard]] Result<Encoded<R>>
-    text_encode(TapeView texts, Outputs outputs, Scalar scalar, Arena<R> &arena UFORM_LIFETIMEBOUND,
-                EncodeOptions const &options = {}) const noexcept requires std::same_as<R, Ram> {
-        EncodeCall call(state_->parts(), texts, outputs, options);
-        return encode_now(call, scalar, arena, [this] { return typename Executor<R>::Session(executor_); });
-    }
-    Result<Encoded<R>> text_encode(TapeView, Outputs, Scalar, Arena<R> &&, EncodeOptions const & = {}) const =
-        delete; // views of a temporary arena would be stale at once
-
     /// The same verbs, each on the executor's own thread while the caller goes on.
     [[nodiscard]] DeferredModel<R> deferred() const noexcept { return {state_, executor_}; }
 };
 
 /// A loaded model. A shared handle: copies are the same model, usable from many threads. One that was moved from may
-/// only be assigned to or destroyed.
-class Model {
+/// only be assigned to or destroyed. Its own verbs compute on the calling thread, with a workspace that it keeps.
+class Model : public Verbs<Model, Ram, Encoded<Ram>> {
     std::shared_ptr<ModelState const> state_;
 
+    friend class Verbs<Model, Ram, Encoded<Ram>>;
+    [[nodiscard]] Result<Encoded<Ram>> call(CallRequest const &request, Arena<Ram> &arena) const noexcept {
+        return encode_now(state_->parts(), request, arena, [this] { return ModelState::CallerSession(*state_); });
+    }
     explicit Model(std::shared_ptr<ModelState const> state) noexcept : state_(std::move(state)) {}
     [[nodiscard]] FolderConfiguration const &configuration() const noexcept { return state_->parts().configuration; }
 
@@ -185,7 +172,10 @@ class Model {
         auto configuration = read_configuration(folder);
         if (!configuration) return std::move(configuration).error();
         std::string const &place = configuration->transformer_folder;
-        auto tokenizer = Tokenizer::load(place, {.lowercase_first = configuration->lowercase_first});
+        std::vector<std::string> markers;
+        if (auto const &late = configuration->late_interaction) markers = {late->query.marker, late->document.marker};
+        auto tokenizer =
+            Tokenizer::load(place, {.lowercase_first = configuration->lowercase_first, .markers = markers});
         if (!tokenizer) return std::move(tokenizer).error();
         EncoderConfiguration const &asked = configuration->encoder;
         if (tokenizer->vocabulary_size() > asked.vocabulary_size)
@@ -201,10 +191,19 @@ class Model {
         if (!encoder) return std::move(encoder).error();
         auto modules = ModuleChain::load(configuration->vector_modules, configuration->pooled_columns(), set);
         if (!modules) return std::move(modules).error();
+        EncodingParts parts{*std::move(configuration),
+                            *std::move(tokenizer),
+                            *std::move(encoder),
+                            *std::move(modules),
+                            {},
+                            {},
+                            {},
+                            {},
+                            {}};
+        if (auto loaded = load_heads(parts, *checkpoint, set); !loaded) return std::move(loaded).error();
+        parts.spell_names();
         checkpoint->drop_pages(); // all were read once; of the tables only rows in use come back
-        return Model(std::make_shared<ModelState const>(
-            *std::move(checkpoint),
-            EncodingParts{*std::move(configuration), *std::move(tokenizer), *std::move(encoder), *std::move(modules)}));
+        return Model(std::make_shared<ModelState const>(*std::move(checkpoint), std::move(parts)));
     }
 
   public:
@@ -231,13 +230,16 @@ class Model {
     /// Tokens of the longest text that is read whole, special ones included.
     [[nodiscard]] std::size_t max_sequence_length() const noexcept { return configuration().max_sequence_length; }
     /// The outputs that calls may ask for.
-    [[nodiscard]] Outputs outputs() const noexcept { return Outputs::embeddings | Outputs::states; }
+    [[nodiscard]] Outputs outputs() const noexcept { return state_->parts().outputs(); }
     /// How two of the model's embeddings are meant to be compared.
     [[nodiscard]] Similarity similarity() const noexcept { return configuration().similarity; }
     /// Whether embeddings are of unit length as the model was published.
     [[nodiscard]] bool normalizes() const noexcept { return configuration().normalize; }
-    /// Names of a classifier's labels; none for an encoder.
-    [[nodiscard]] std::span<std::string const> labels() const noexcept { return {}; }
+    /// Names of a classifier's labels, in the order of the columns of probabilities; none for an encoder.
+    [[nodiscard]] std::span<std::string const> labels() const noexcept UFORM_LIFETIMEBOUND {
+        auto const &classifier = configuration().classifier;
+        return classifier ? std::span<std::string const>(classifier->labels) : std::span<std::string const>();
+    }
     /// Names that `EncodeOptions::prompt` may take.
     [[nodiscard]] std::span<std::string const> prompts() const noexcept UFORM_LIFETIMEBOUND { return state_->prompts_; }
     /// What the folder says that isn't followed, one text each.
@@ -252,16 +254,6 @@ class Model {
     template <AnyResidency R> [[nodiscard]] BoundModel<R> on(Executor<R> const &executor) const noexcept {
         return {state_, executor};
     }
-
-    /// As `BoundModel::text_encode`, on the calling thread, with a workspace that the model keeps.
-    [[nodiscard]] Result<Encoded<Ram>> text_encode(TapeView texts, Outputs outputs, Scalar scalar,
-                                                   Arena<Ram> &arena UFORM_LIFETIMEBOUND,
-                                                   EncodeOptions const &options = {}) const noexcept {
-        EncodeCall call(state_->parts(), texts, outputs, options);
-        return encode_now(call, scalar, arena, [this] { return ModelState::CallerSession(*state_); });
-    }
-    Result<Encoded<Ram>> text_encode(TapeView, Outputs, Scalar, Arena<Ram> &&, EncodeOptions const & = {}) const =
-        delete; // views of a temporary arena would be stale at once
 };
 
 } // namespace uform

@@ -22,9 +22,17 @@ enum class Truncate : std::uint8_t {
 /// Whether embeddings are scaled to unit length.
 enum class Normalize : std::uint8_t { as_published, on, off };
 
-/// What a text is, for models that treat queries and documents differently. No model of this version does, so it
-/// changes nothing: a model with prompts for them takes `EncodeOptions::prompt`.
+/// What a text is, for models that make other token vectors of queries than of documents; it changes nothing else. A
+/// prompt for one of them is asked for by `EncodeOptions::prompt`.
 enum class Role : std::uint8_t { document, query };
+
+/// What the scores of a classifier or reranker go through.
+enum class Activation : std::uint8_t {
+    as_published,
+    none,    ///< the scores as they are
+    sigmoid, ///< each by itself: 1 / (1 + e^−x)
+    softmax, ///< all of a text, or of a token: they sum to 1
+};
 
 /// How a folder is loaded.
 struct LoadOptions {
@@ -43,17 +51,31 @@ struct EncodeOptions {
     std::string_view prompt = {};
     /// What happens to texts longer than `Model::max_sequence_length()`.
     Truncate truncate = Truncate::cut;
-    /// Columns of the embeddings; 0: the model's. Fewer are `unsupported` in this version.
+    /// Columns of the embeddings; 0: the model's. Fewer cut each vector, and where it is normalised, it is after the
+    /// cut: for models that were trained so that the first columns serve alone.
     std::size_t dimensions = 0;
-    /// The most tokens that a call may compute at once; 0: the model's choice. Others are `unsupported` in this
-    /// version.
+    /// The most tokens that a call computes at once, on all threads together; 0: no such limit. A larger batch is
+    /// computed in parts, into the same arena and with the same bits; a text that is larger by itself counts as too
+    /// long, as `truncate` says.
     std::size_t tokens_per_call = 0;
+    /// Of embeddings and token vectors.
     Normalize normalize = Normalize::as_published;
-    /// Changes nothing in this version.
     Role role = Role::document;
     /// A call stops with `cancelled` soon after this becomes true. Must live until the call has returned.
     std::atomic<bool> const *cancel = nullptr;
 };
+
+/// How texts, or pairs of texts, are classified.
+struct ClassifyOptions {
+    /// What happens to texts longer than `Model::max_sequence_length()`. Of a pair the longer is cut first.
+    Truncate truncate = Truncate::cut;
+    Activation activation = Activation::as_published;
+    /// As `EncodeOptions::cancel`.
+    std::atomic<bool> const *cancel = nullptr;
+};
+
+/// How pairs of a query and a document are scored.
+using RerankOptions = ClassifyOptions;
 
 } // namespace uform
 
