@@ -10,6 +10,7 @@ tools/install.sh g++ meson ninja-build pkg-config catch2 rapidjson-dev python3 p
 if ! tools/fetch_model.py all-MiniLM-L6-v2; then
   echo "the model can't be had: tests that need it are skipped"
 fi
+tools/fetch_usearch.py || echo "an example that needs USearch is skipped"
 
 build=build/tests-gcc
 [ -e "$build/build.ninja" ] || CXX=${CXX:-g++} meson setup "$build" -Dtests=enabled >/dev/null || { cat "$build/meson-logs/meson-log.txt" >&2; exit 1; }
