@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes what lies under tests/data from the reference libraries, or checks that what lies there is what they answer.
 
-    make_goldens.py [minilm] [mpnet] [tiny] [wordpiece] [families] [codepoints]       the parts named, or all
+    make_goldens.py [PART]…       the parts named, or all: the keys of PARTS below
     make_goldens.py --check                                        the same into a scratch folder, then compares
 
 Run by build/oracle/bin/python, see README.md; `minilm` and `codepoints` need tools/fetch_model.py all-MiniLM-L6-v2,
@@ -202,6 +202,30 @@ def make_families(out: pathlib.Path) -> None:
     make(out)
 
 
+def make_scalars(out: pathlib.Path) -> None:
+    from scalars import make
+
+    make(out)
+
+
+def make_attended(out: pathlib.Path) -> None:
+    from attended import make
+
+    make(out)
+
+
+def make_heads(out: pathlib.Path) -> None:
+    from heads import make
+
+    make(out)
+
+
+def make_outputs(out: pathlib.Path) -> None:
+    from outputs import HEADS, make
+
+    make(out / "outputs", [*HEADS, "conversions"])
+
+
 PARTS = {
     "minilm": make_minilm,
     "mpnet": make_mpnet,
@@ -209,6 +233,10 @@ PARTS = {
     "tiny": make_tiny,
     "wordpiece": make_wordpiece,
     "families": make_families,
+    "scalars": make_scalars,
+    "attended": make_attended,
+    "heads": make_heads,
+    "outputs": make_outputs,
 }
 
 
