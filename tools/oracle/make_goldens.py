@@ -252,7 +252,7 @@ def difference(made: pathlib.Path, kept: pathlib.Path) -> str:
     for name, tensor in new.items():
         if tensor.shape != old[name].shape or tensor.dtype != old[name].dtype:
             return f"{name}: different shape or type"
-        if not np.allclose(tensor, old[name], rtol=0, atol=1e-6 if tensor.dtype == np.float32 else 0):
+        if not np.allclose(tensor, old[name], rtol=0, atol=1e-6 if tensor.dtype == np.float32 else 0, equal_nan=True):
             return f"{name}: different values"
     return ""
 
