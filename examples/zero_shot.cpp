@@ -2,6 +2,8 @@
 /// is one ("a premise entails a hypothesis"), else by the cosine of embeddings.
 ///
 ///     zero_shot MODEL_FOLDER FILE LABEL…
+#include <strings.h>
+
 #include <cstdio>
 
 #include <uform/uform.hpp>
@@ -18,9 +20,11 @@ int main(int count, char **arguments) {
     uform::Arena<uform::Ram> label_arena, arena;
 
     bool const has_pairs = contains(model.outputs(), uform::Outputs::probabilities);
-    std::size_t entailment = 0; // the label's number, by its name
+    std::size_t entailment = model.labels().size(); // the label's number, by its name
     for (std::size_t i = 0; i != model.labels().size(); ++i)
-        if (auto const &name = model.labels()[i]; name == "entailment" || name == "ENTAILMENT") entailment = i;
+        if (strcasecmp(model.labels()[i].c_str(), "entailment") == 0) entailment = i;
+    if (has_pairs && entailment == model.labels().size())
+        return std::fprintf(stderr, "zero_shot: the classifier has no label called entailment\n"), 1;
     auto const embed = [&](uform::TapeView tape, uform::Arena<uform::Ram> &into) {
         return model
             .text_encode(tape, uform::Outputs::embeddings, uform::Scalar::f32, into,

@@ -29,6 +29,7 @@ PROLOGUE = r"""
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 template <class Condition> void check(Condition const &condition, int line = __builtin_LINE()) {
     if (condition) return;
     std::printf("line %d doesn't hold\n", line), std::fflush(stdout), std::_Exit(1);
@@ -90,6 +91,7 @@ def run(command: list[object], seconds: float, **environment: str) -> tuple[int,
             text=True,
             errors="replace",
             timeout=seconds,
+            cwd=ROOT,
             env=dict(os.environ, **environment),
         )
         return done.returncode, done.stdout
@@ -109,7 +111,7 @@ def main() -> int:
     compilers = options.compiler or [name for name in ("g++", "clang++") if shutil.which(name)]
     passed, failed, skipped = 0, 0, 0
 
-    for document in options.document or [ROOT / "docs" / "arena.md"]:
+    for document in options.document or [ROOT / "docs" / "arena.md", ROOT / "docs" / "outputs.md"]:
         program, examples = program_of(document, blocks_of(document.read_text(encoding="utf-8")))
         for compiler in compilers:
             with tempfile.TemporaryDirectory() as folder:

@@ -10,6 +10,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -102,7 +103,13 @@ def main() -> int:
         scores = [float(found) for found in score.findall(seen[1])]
         check("rerank: all candidates, the best first", seen[0] == 0 and len(scores) == 4 and scores == sorted(scores, reverse=True), seen)
         check("rerank: says where each stood", sorted(re.findall(r"was +(\d+)", seen[1])) == ["1", "2", "3", "4"], seen)
-        for kind in (TINY, outputs / "bert-classifier"):
+        seen = run(programs / "zero_shot", outputs / "bert-classifier", corpus, "pets", "money")
+        check("zero_shot: no label of entailment", seen[0] == 1 and "entailment" in seen[2], seen)
+        entails = pathlib.Path(folder) / "entails"
+        shutil.copytree(outputs / "bert-classifier", entails)
+        config = (entails / "config.json").read_text(encoding="utf-8")
+        (entails / "config.json").write_text(config.replace("neutral", "Entailment"), encoding="utf-8")
+        for kind in (TINY, entails):
             seen = run(programs / "zero_shot", kind, corpus, "pets", "money")
             check(f"zero_shot {kind.name}", seen[0] == 0 and len(re.findall(r"^ *-?\d\.\d+  (pets|money) ", seen[1], re.M)) == 4, seen)
         seen = run(programs / "narrow_search", TINY, ROOT / "README.md")

@@ -169,6 +169,8 @@ class Model : public Verbs<Model, Ram, Encoded<Ram>> {
         if (!supports(set))
             return Error::of(Status::unsupported, "options.instruction_set: this machine lacks ",
                              instruction_set_name(set));
+        if (!file_exists(folder))
+            return Error::of(Status::io, folder, ": no such folder; names on a hub aren't fetched");
         auto configuration = read_configuration(folder);
         if (!configuration) return std::move(configuration).error();
         std::string const &place = configuration->transformer_folder;
@@ -222,8 +224,12 @@ class Model : public Verbs<Model, Ram, Encoded<Ram>> {
             [&] { return Error::of(Status::out_of_memory, folder, ": no memory to load the model"); });
     }
 
-    /// Columns of the embeddings.
-    [[nodiscard]] std::size_t dimensions() const noexcept { return state_->parts().dimensions(); }
+    /// Columns of the embeddings; of the token vectors where the model gives those in their place; 0 for neither.
+    [[nodiscard]] std::size_t dimensions() const noexcept {
+        EncodingParts const &parts = state_->parts();
+        if (parts.late) return parts.late->dimensions();
+        return contains(parts.outputs(), Outputs::embeddings) ? parts.dimensions() : 0;
+    }
     /// Columns of the states.
     [[nodiscard]] std::size_t hidden_size() const noexcept { return configuration().encoder.hidden_size; }
     [[nodiscard]] std::size_t layers() const noexcept { return configuration().encoder.layers; }

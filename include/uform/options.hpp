@@ -22,8 +22,9 @@ enum class Truncate : std::uint8_t {
 /// Whether embeddings are scaled to unit length.
 enum class Normalize : std::uint8_t { as_published, on, off };
 
-/// What a text is, for models that make other token vectors of queries than of documents; it changes nothing else. A
-/// prompt for one of them is asked for by `EncodeOptions::prompt`.
+/// What a text is, for models of late interaction (ColBERT), which make other token vectors of queries than of
+/// documents and have a prompt for each. Of other models it changes nothing: those that want a prompt before a query
+/// (E5, Nomic) are asked for it by `EncodeOptions::prompt`.
 enum class Role : std::uint8_t { document, query };
 
 /// What the scores of a classifier or reranker go through.
@@ -72,6 +73,8 @@ struct ClassifyOptions {
     Activation activation = Activation::as_published;
     /// As `EncodeOptions::cancel`.
     std::atomic<bool> const *cancel = nullptr;
+    /// As `EncodeOptions::tokens_per_call`.
+    std::size_t tokens_per_call = 0;
 };
 
 /// How pairs of a query and a document are scored.

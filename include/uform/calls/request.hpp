@@ -32,8 +32,9 @@ struct CallRequest {
         return request;
     }
     [[nodiscard]] static CallRequest classify(TapeView texts, Scalar scalar, ClassifyOptions const &options) noexcept {
-        CallRequest request =
-            encode(texts, Outputs::probabilities, scalar, {.truncate = options.truncate, .cancel = options.cancel});
+        CallRequest request = encode(
+            texts, Outputs::probabilities, scalar,
+            {.truncate = options.truncate, .tokens_per_call = options.tokens_per_call, .cancel = options.cancel});
         request.verb = Verb::classify, request.activation = options.activation;
         return request;
     }

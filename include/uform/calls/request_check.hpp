@@ -34,7 +34,8 @@ namespace uform {
             return Error::of(Status::unsupported, "outputs: the model gives ", parts.output_names, ", not ",
                              outputs_name(one));
     if (request.is_pairs && parts.configuration.classifier->per_token)
-        return Error::fixed(Status::unsupported, "pairs: the model labels the tokens of single texts");
+        return Error::of(Status::unsupported, request.verb == Verb::rerank ? "text_rerank" : "pairs",
+                         ": the model labels the tokens of single texts");
     if (request.verb == Verb::rerank && parts.classifier->outputs() != 1)
         return Error::of(Status::unsupported, "text_rerank: the model has ", parts.classifier->outputs(),
                          " labels, and a reranker has one");
@@ -67,7 +68,7 @@ namespace uform {
     if (std::size_t const longest = CallTexts::longest(parts, request); longest < special)
         return Error::of(Status::invalid_argument,
                          options.tokens_per_call == longest ? "options.tokens_per_call: " : "pairs: ", longest,
-                         " tokens, and ", special, " of each text are special");
+                         " allowed, and ", special, " special tokens are needed");
     if (!request.is_matched())
         return Error::of(Status::invalid_argument, "pairs: ", request.texts.size(), " first texts and ",
                          request.second.size(), " second ones; as many are wanted, or one first text for all");
@@ -93,10 +94,15 @@ namespace uform {
     bool const by_default = request.verb == Verb::encode && !parts.late; // whose roles have prompts of their own
     if (name.empty() && by_default && folder.default_prompt_name) name = *folder.default_prompt_name;
     if (name.empty()) return std::string_view();
+    bool const is_query = request.options.role == Role::query;
+    if (parts.late && name == (is_query ? "document" : "query"))
+        return Error::of(Status::invalid_argument, "options.prompt: \"", name,
+                         "\" is for the other role; this model has "
+                         "its prompts by options.role, Role::query or Role::document");
     for (auto const &[known, text] : folder.prompts)
         if (known == name) return std::string_view(text);
-    return Error::of(Status::invalid_argument, "options.prompt: the model has no prompt named ", name,
-                     folder.prompts.empty() ? "; it has none" : "; it has ", parts.prompt_names);
+    return Error::of(Status::invalid_argument, "options.prompt: the model has no prompt named \"", name,
+                     folder.prompts.empty() ? "\"; it has none" : "\"; it has ", parts.prompt_names);
 }
 
 /// What the scores of a request go through.

@@ -93,13 +93,16 @@ class TokenizerLayout {
             if (path = join_path(folder, file); !file_exists(path)) continue;
             if (name->empty())
                 return Error::of(Status::unsupported, path, ": neither ", join_path(folder, "tokenizer_config.json"),
-                                 " nor config.json beside it says which class of tokenizers it belongs to");
+                                 " nor config.json beside it says which class of tokenizers it belongs to: write "
+                                 "{\"tokenizer_class\": \"RobertaTokenizer\"} there, or XLMRobertaTokenizer, "
+                                 "CamembertTokenizer");
             return Error::of(Status::unsupported, path, ": not served without a tokenizer.json for the class ", *name,
                              ", only for RobertaTokenizer, XLMRobertaTokenizer and CamembertTokenizer");
         }
         path = json;
-        auto const file = File::map(path); // says what can't be opened
-        return file ? Error::of(Status::io, path, ": was not there a moment ago") : file.error();
+        return Error::of(Status::io, path,
+                         ": can't open, and neither vocab.txt, vocab.json with merges.txt nor a "
+                         "sentencepiece model is beside it");
     }
 };
 
