@@ -260,6 +260,43 @@ TEST_CASE("requests: a prompt that isn't there names those that are") {
         Status::invalid_argument, {"options.prompt", "nonsense", "query, document"});
 }
 
+TEST_CASE("requests: a prompt of the other role is refused where roles have prompts of their own") {
+    auto const colbert = load("outputs/colbert-pylate");
+    auto const of = [&](char const *prompt, uform::Role role, uform::Arena<Ram> &arena) {
+        return colbert.text_encode("a b", Outputs::token_vectors, Scalar::f32, arena, {.prompt = prompt, .role = role});
+    };
+    check_refused([&](auto &arena) { return of("query", uform::Role::document, arena); }, Status::invalid_argument,
+                  {"options.prompt", "query", "options.role"});
+    check_refused([&](auto &arena) { return of("document", uform::Role::query, arena); }, Status::invalid_argument,
+                  {"options.prompt", "document", "options.role"});
+    uform::Arena<Ram> named, own;
+    CHECK(bytes_of(of("query", uform::Role::query, named).value()) ==
+          bytes_of(of("", uform::Role::query, own).value()));
+}
+
+TEST_CASE("requests: classifiers and rerankers run in parts of a budget, too") {
+    auto const reranker = load("outputs/bert-reranker");
+    auto const documents = tape_of(texts);
+    uform::Arena<Ram> whole, parts;
+    auto const all = reranker.text_rerank("who?", documents, Scalar::f32, whole).value();
+    for (std::size_t const budget : {32, 64, 1000})
+        CHECK(bytes_of(
+                  reranker.text_rerank("who?", documents, Scalar::f32, parts, {.tokens_per_call = budget}).value()) ==
+              bytes_of(all));
+    check_refused(
+        [&](auto &arena) {
+            return reranker.text_rerank("who?", documents, Scalar::f32, arena,
+                                        {.truncate = Truncate::refuse, .tokens_per_call = 8});
+        },
+        Status::invalid_argument, {"pair", "options.tokens_per_call allows 8"});
+}
+
+TEST_CASE("requests: columns of a model are those of what it gives") {
+    CHECK(load("tiny").dimensions() == 48);
+    CHECK(load("outputs/colbert-pylate").dimensions() == 16);
+    CHECK(load("outputs/splade-bert").dimensions() == 0);
+}
+
 TEST_CASE("requests: texts too long are counted, or refused where that is asked") {
     auto const model = load("outputs/bert-reranker");
     std::string const longest(4000, 'a'), words = [] {
