@@ -110,7 +110,7 @@ template <class T> concept RowScalar = scalar_of<T>
     std::uint32_t const bits = std::bit_cast<std::uint32_t>(value);
     auto const magnitude = static_cast<std::int32_t>(bits & 0x7fffffffu); // of signed integers, which SSE2 compares
     std::int32_t const odd = magnitude >> 13 & 1;
-    std::int32_t const normal = (magnitude + 0xfff + odd - (112 << 23)) >> 13; // the exponent's bias becomes 15
+    std::int32_t const normal = (magnitude - (112 << 23) + 0xfff + odd) >> 13; // the exponent's bias becomes 15
     // A float of [0.5, 1) counts in steps of 2^-24, as the subnormal halves do: the sum is rounded to one of them.
     float const sum = std::bit_cast<float>(magnitude) + 0.5f;
     std::int32_t const subnormal = std::bit_cast<std::int32_t>(sum) - (126 << 23);

@@ -38,7 +38,7 @@ class TensorName {
     TensorName() noexcept = default;
     void append(std::string_view part) noexcept {
         std::size_t const count = part.size() < sizeof text_ - size_ ? part.size() : sizeof text_ - size_;
-        std::memcpy(text_ + size_, part.data(), count);
+        if (count != 0) std::memcpy(text_ + size_, part.data(), count); // of an empty part the address may be null
         size_ = static_cast<std::uint8_t>(size_ + count);
     }
     [[nodiscard]] std::string_view text() const noexcept { return {text_, size_}; }
