@@ -21,13 +21,13 @@ memory     resident bytes after all texts
 
 Cosines are with sentence-transformers in float32 in the same run: the smallest over all texts.
 
-With --tokenise, this library's tokenizer (the program build/release/benchmarks/tokenize) and Hugging Face `tokenizers`, in
-the fastest of its ways to be called, take turns on one processor over 12 MB of texts of all languages, for each folder;
-without folders for all-MiniLM-L6-v2, where it was fetched, and for tokenizers of the sizes of published ones, made under
-build/tokenizers at the first run (corpus.py). Loading is from the file to a tokenizer that is ready, in a process that
-did so before. The second table is of one text each: a word of random letters, and one letter again and again; a time of
-a byte that doesn't grow with the text is linear time. All ids of both are compared in the same run: any difference is
-printed, and makes the exit status 1.
+With --tokenise, this library's tokenizer (the program build/release/benchmarks/tokenize) and Hugging Face `tokenizers`,
+in the fastest of its ways to be called, take turns on one processor over 12 MB of texts of all languages, for each
+folder; without folders for all-MiniLM-L6-v2, where it was fetched, and for tokenizers of the sizes of published ones,
+made under build/tokenizers at the first run (corpus.py). Loading is from the file to a tokenizer that is ready, in a
+process that did so before. The second table is of one text each: a word of random letters, and one letter again and
+again; a time of a byte that doesn't grow with the text is linear time. All ids of both are compared in the same run: any
+difference is printed, and makes the exit status 1.
 """
 
 import argparse
@@ -306,7 +306,7 @@ class TheirTokenizer:
     def choose(self) -> str:
         """Answers the name of the fastest way to be called, which is used from now on; `ids` was the warm-up."""
         ways = {"encode_batch_fast": self._all, "encode": self._singles}
-        if len(texts) > BATCH_TEXTS:
+        if len(self.texts) > BATCH_TEXTS:
             ways[f"encode_batch_fast of {BATCH_TEXTS}"] = self._batches
         taken = {}
         for name, self.way in ways.items():
@@ -354,7 +354,9 @@ class TokenizerPair:
         self.way = self.theirs.choose()
 
     def turns(self, ours: Callable[[], float], theirs: Callable[[], float]) -> tuple[list[float], list[float]]:
-        """Seconds of both, a round each; who is first changes."""
+        """Seconds of both, a round each, after one to warm up; who is first changes."""
+        ours()
+        theirs()
         taken: tuple[list[float], list[float]] = ([], [])
         for number in range(self.rounds):
             for side in (0, 1) if number % 2 else (1, 0):
@@ -366,7 +368,6 @@ class TokenizerPair:
 
     def mixed_row(self, texts: list[str], size: int) -> str:
         """A row of the first table."""
-        self.ours.load(), self.theirs.load()
         loads = self.turns(self.ours.load, self.theirs.load)
         self.read(texts)
         passes = self.pass_seconds()

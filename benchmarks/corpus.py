@@ -1,8 +1,8 @@
 """What the benchmarks read: English texts of a real mix of lengths, texts of many languages, and tokenizers.
 
-English is the documentation behind `help()` and the docstrings of the standard library, which every Python installation
-carries: sentences that people wrote for people. Other languages are the texts of tests/data. Nothing is stored here; the
-same interpreter gives the same texts.
+English is the documentation behind `help()` and the docstrings of the standard library, which every Python
+installation carries: sentences that people wrote for people. Other languages are the texts of tests/data. Nothing is
+stored here; the same interpreter gives the same texts.
 """
 
 import ast
