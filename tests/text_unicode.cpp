@@ -201,7 +201,7 @@ TEST_CASE("the trie finds the longest string that a text begins with") {
     for (int round = 0; round != 50; ++round) {
         std::vector<std::string> keys(random() % 200);
         for (std::string &key : keys) key = word(8);
-        std::vector<uform::Trie::Entry> entries;
+        uform::List<uform::Trie::Entry> entries;
         for (std::size_t i = 0; i != keys.size(); ++i) entries.push_back({keys[i], static_cast<std::uint32_t>(i)});
         uform::Trie trie;
         REQUIRE(trie.build(entries));
@@ -220,7 +220,7 @@ TEST_CASE("the trie finds the longest string that a text begins with") {
     std::vector<std::string> keys;
     for (int a = 0; a != 256; ++a)
         for (int b = 0; b != 256; ++b) keys.push_back({static_cast<char>(a), static_cast<char>(b)});
-    std::vector<uform::Trie::Entry> entries;
+    uform::List<uform::Trie::Entry> entries;
     for (std::size_t i = 0; i != keys.size(); ++i) entries.push_back({keys[i], static_cast<std::uint32_t>(i)});
     REQUIRE(wide.build(entries));
     for (std::size_t i = 0; i != keys.size(); ++i) {

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/checkpoint/checkpoint.hpp"
 #include "uform/checkpoint/configuration.hpp"
@@ -17,6 +16,7 @@
 #include "uform/encoder/module_chain.hpp"
 #include "uform/encoder/projection.hpp"
 #include "uform/kernels/instruction_set.hpp"
+#include "uform/list.hpp"
 #include "uform/outputs.hpp"
 #include "uform/sort.hpp"
 #include "uform/status.hpp"
@@ -32,12 +32,12 @@ struct RoleTexts {
 
 /// The part of a model that makes token vectors.
 struct LateInteraction {
-    std::vector<Projection> projections; ///< one after the other, at least one
+    List<Projection> projections; ///< one after the other, at least one
     RoleTexts query, document;
     std::uint32_t expansion_id = 0;
     std::size_t expanded = 0; ///< tokens to which queries are filled with `expansion_id`; 0: they aren't
     bool attends_to_expansion = false, normalizes = true;
-    std::vector<std::uint32_t> skipped; ///< ids that have no vectors in documents, sorted
+    List<std::uint32_t> skipped; ///< ids that have no vectors in documents, sorted
 
     [[nodiscard]] std::size_t dimensions() const noexcept { return projections.back().outputs(); }
     /// Columns of the widest product.

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/buffer.hpp"
 #include "uform/checkpoint/safetensors.hpp"
@@ -16,6 +15,7 @@
 #include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/sort.hpp"
 #include "uform/status.hpp"
 
@@ -25,7 +25,7 @@ namespace uform {
 ///
 /// Memory  mappings, the headers, a table. Threads: any may read at the same time.
 class Checkpoint {
-    std::vector<Safetensors> files_;
+    List<Safetensors> files_;
     Buffer<TensorView> tensors_; // of all files, by name
 
     [[nodiscard]] Result<void> add(std::string const &path);
@@ -89,8 +89,8 @@ UFORM_COLD inline Result<void> Checkpoint::add_shards(std::string const &folder,
         return Error::of(Status::corrupt, index_path, ": weight_map is ", json_kind_name(map.kind()),
                          ", not an object that names each tensor's shard");
 
-    std::vector<std::string_view> shards;
-    std::vector<std::uint32_t> shard_of(map.size()); // of each tensor of the index
+    List<std::string_view> shards;
+    List<std::uint32_t> shard_of(map.size()); // of each tensor of the index
     for (std::size_t i = 0; i != map.size(); ++i) {
         auto const shard = map[i].string();
         if (!shard)

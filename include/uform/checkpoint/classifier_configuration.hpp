@@ -14,6 +14,7 @@
 #include "uform/checkpoint/torch_class.hpp"
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/sort.hpp"
 #include "uform/status.hpp"
 
@@ -66,7 +67,7 @@ inline constexpr std::size_t most_labels_k = 1'000'000;
         fields.refuse(Status::corrupt, "num_labels", " is ", count, ", and id2label has ", names.size(), " labels");
     }
     if (fields.error() || !is_named) return labels;
-    std::vector<bool> is_there(count);
+    List<bool> is_there(count);
     labels.resize(count);
     for (std::size_t i = 0; i != count; ++i) {
         auto const key = names.key(i);
@@ -88,7 +89,8 @@ UFORM_COLD inline void check_label_ids(Fields &fields, std::vector<std::string> 
     if (fields.is_absent("label2id") || fields.error()) return;
     JsonValue const ids = fields.find("label2id");
     if (!ids.is(JsonKind::object)) return fields.refuse_type("label2id", "an object");
-    std::vector<std::string_view> distinct(labels.begin(), labels.end());
+    List<std::string_view> distinct;
+    for (std::string const &label : labels) distinct.push_back(label);
     heap_sort(distinct.data(), distinct.size(), [](auto const &a, auto const &b) noexcept { return a < b; });
     std::size_t count = 0;
     for (std::size_t i = 0; i != distinct.size(); ++i) count += i == 0 || distinct[i] != distinct[i - 1];

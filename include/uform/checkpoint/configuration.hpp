@@ -24,6 +24,7 @@
 #include "uform/checkpoint/vector_modules.hpp"
 #include "uform/config.hpp"
 #include "uform/file.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -34,10 +35,10 @@ struct FolderConfiguration {
     EncoderConfiguration encoder;
     bool gives_embeddings = true; ///< false: pooling, modules and `normalize` are unused, as no file says them
     PoolingConfiguration pooling;
-    std::vector<VectorModule> vector_modules; ///< what follows the pooling, but for a Normalize at the end
-    bool normalize = false;                   ///< vectors are divided by their length, at the end
-    std::size_t max_sequence_length = 0;      ///< in tokens, special ones included; at most the position table's rows
-    bool lowercase_first = false;             ///< texts are lower-cased before the tokenizer's own steps
+    List<VectorModule> vector_modules;   ///< what follows the pooling, but for a Normalize at the end
+    bool normalize = false;              ///< vectors are divided by their length, at the end
+    std::size_t max_sequence_length = 0; ///< in tokens, special ones included; at most the position table's rows
+    bool lowercase_first = false;        ///< texts are lower-cased before the tokenizer's own steps
     Prompts prompts = SentenceConfiguration{}.prompts;
     std::optional<std::string> default_prompt_name; ///< put before a text for which no prompt was asked
     Similarity similarity = Similarity::cosine;
@@ -80,9 +81,8 @@ UFORM_COLD inline void settle_length(FolderConfiguration &folder, std::optional<
 /// Reads the modules that follow the pooling, each with what it is given and answers.
 ///
 /// Errors  `io`, `corrupt`, `unsupported`.
-[[nodiscard]] UFORM_COLD inline Result<void> read_vector_modules(std::string const &folder,
-                                                                 std::vector<ModulePath> const &paths,
-                                                                 FolderConfiguration &configuration) {
+[[nodiscard]] UFORM_COLD inline Result<void>
+read_vector_modules(std::string const &folder, List<ModulePath> const &paths, FolderConfiguration &configuration) {
     for (ModulePath const &one : paths) {
         auto read = read_vector_module(one.kind, join_path(folder, one.path), configuration.dimensions());
         if (!read) return std::move(read).error();

@@ -18,6 +18,7 @@
 #include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -52,7 +53,7 @@ struct LateInteractionRole {
 /// Documents have a row for every token, special ones and the marker included, but for those of `skipped_words`;
 /// queries have one for every token, of skipped words too, and for every token that they were expanded by.
 struct LateInteractionConfiguration {
-    std::vector<TokenProjection> projections; ///< one after the other, at least one
+    List<TokenProjection> projections; ///< one after the other, at least one
     LateInteractionRole query, document;
     /// Queries of fewer tokens, special ones included, get `expansion_token` after the last special token, up to this
     /// many; 0: they aren't expanded. At most `query.length`.
@@ -90,8 +91,7 @@ struct LateInteractionConfiguration {
 ///
 /// Errors  `io`, `corrupt`, `unsupported`, naming the file and the key.
 [[nodiscard]] UFORM_COLD inline Result<void> read_token_modules(std::string const &folder,
-                                                                std::vector<ModulePath> const &paths,
-                                                                std::size_t columns,
+                                                                List<ModulePath> const &paths, std::size_t columns,
                                                                 LateInteractionConfiguration &late) {
     constexpr std::string_view input = "token_embeddings";
     for (ModulePath const &one : paths) {

@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/checkpoint/fields.hpp"
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -54,8 +54,8 @@ struct ModulePath {
 /// Where the modules of a served chain keep their files, as paths inside the folder; "" is the folder itself.
 struct ModulePaths {
     std::string transformer, pooling;
-    bool is_masked = false;        ///< the transformer is a `masked_transformer`
-    std::vector<ModulePath> after; ///< what follows the pooling, or the transformer where there is none, in order
+    bool is_masked = false; ///< the transformer is a `masked_transformer`
+    List<ModulePath> after; ///< what follows the pooling, or the transformer where there is none, in order
 };
 
 /// The module of a Python class, in the spelling of sentence-transformers 1 to 4, or of 5 and 6.
@@ -183,7 +183,7 @@ read_modules(std::string file_path, FolderKind folder = FolderKind::embeddings, 
         return Error::of(Status::corrupt, file->path, ": its value is ", shown(list), ", not an array of modules");
 
     ModulePaths paths;
-    std::vector<std::string_view> names;
+    List<std::string_view> names;
     bool const is_late = folder == FolderKind::late_interaction || folder == FolderKind::pylate;
     bool has_dense = false;
     for (std::size_t i = 0; i != list.size(); ++i) {

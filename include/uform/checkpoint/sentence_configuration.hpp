@@ -17,6 +17,7 @@
 #include "uform/checkpoint/modules.hpp"
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -36,7 +37,7 @@ struct Prompt {
     std::string name, text;
     [[nodiscard]] bool operator==(Prompt const &) const = default;
 };
-using Prompts = std::vector<Prompt>;
+using Prompts = List<Prompt>;
 
 /// What is said there of late interaction: all of it by PyLate, which knew no prompts and had no module for skipping.
 struct LateInteractionSettings {
@@ -198,18 +199,18 @@ read_sentence_configuration(std::string path, std::vector<std::string> &warnings
                           ": vectors that are cut aren't served");
     read_prompts(fields, configuration);
     read_similarity(fields, configuration, warnings);
-    std::vector<std::string_view> known = {"__version__", "requirements",        "model_type",        "truncate_dim",
-                                           "prompts",     "default_prompt_name", "similarity_fn_name"};
+    List<std::string_view> known = {"__version__", "requirements",        "model_type",        "truncate_dim",
+                                    "prompts",     "default_prompt_name", "similarity_fn_name"};
     if (kind == FolderKind::cross_encoder) {
         configuration.activation = read_score_activation(fields, "activation_fn");
-        known.insert(known.end(), {"activation_fn", "keep_in_fp32_modules"}); // all is f32
+        known.append({"activation_fn", "keep_in_fp32_modules"}); // all is f32
     } else if (kind == FolderKind::sparse) {
         known.push_back("max_active_dims");
     } else if (kind != FolderKind::embeddings) {
         read_late_interaction_settings(fields, configuration);
-        known.insert(known.end(), {"query_length", "document_length", "query_expansion", "do_query_expansion",
-                                   "attend_to_expansion_tokens", "attend_to_mask_tokens", "query_prefix",
-                                   "document_prefix", "skiplist_words"});
+        known.append({"query_length", "document_length", "query_expansion", "do_query_expansion",
+                      "attend_to_expansion_tokens", "attend_to_mask_tokens", "query_prefix", "document_prefix",
+                      "skiplist_words"});
     }
     if (fields.error()) return *fields.error();
     for (std::size_t i = 0; i != fields.object().size(); ++i) {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "uform/cuda/driver.hpp"
+#include "uform/list.hpp"
 #include "uform/placement.hpp"
 #include "uform/status.hpp"
 

@@ -11,6 +11,7 @@
 #include "uform/cuda/driver.hpp"
 #include "uform/cuda/executor_core.hpp"
 #include "uform/lease.hpp"
+#include "uform/list.hpp"
 #include "uform/ram.hpp"
 #include "uform/residency.hpp"
 #include "uform/status.hpp"

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "uform/checkpoint/checkpoint.hpp"
 #include "uform/checkpoint/modules.hpp"
@@ -19,6 +18,7 @@
 #include "uform/kernels/instruction_set.hpp"
 #include "uform/kernels/kernels.hpp"
 #include "uform/kernels/pooling.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 
 namespace uform {
@@ -40,7 +40,7 @@ class ModuleChain {
 
     Kernels const *kernels_ = &portable::kernels;
     std::size_t columns_ = 0, widest_ = 0;
-    std::vector<Step> steps_;
+    List<Step> steps_;
 
     [[nodiscard]] static Result<Step> load_step(VectorModule const &module, std::size_t columns,
                                                 Kernels const &kernels);

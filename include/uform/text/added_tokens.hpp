@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "uform/list.hpp"
 #include "uform/text/trie.hpp"
 #include "uform/text/unicode.hpp"
 #include "uform/text/utf8.hpp"
@@ -34,7 +34,7 @@ struct AddedToken {
 /// Source  Hugging Face tokenizers 0.23.3, `AddedVocabulary`.
 class AddedTokens {
     Trie patterns_; // the value is an index of `tokens_`
-    std::vector<AddedToken> tokens_;
+    List<AddedToken> tokens_;
     std::array<bool, 256> begins_{}; // the bytes that patterns begin with
     int only_begin_ = -1;            // the one byte that all patterns begin with
 
@@ -60,9 +60,9 @@ class AddedTokens {
     };
 
     /// Replaces the content. Empty forms are left out, of equal forms the first counts. False: too large for the trie.
-    bool build(std::vector<Pattern> patterns) {
+    bool build(List<Pattern> patterns) {
         tokens_.clear(), begins_ = {}, only_begin_ = -1;
-        std::vector<Trie::Entry> entries;
+        List<Trie::Entry> entries;
         for (Pattern &pattern : patterns) {
             if (pattern.form.empty()) continue;
             auto const first = static_cast<unsigned char>(pattern.form[0]);
@@ -76,7 +76,7 @@ class AddedTokens {
 
     /// Adds a token that is sought as it is spelt, to others that are. False: too large for the trie.
     bool add(AddedToken token) {
-        std::vector<Pattern> patterns{{token.content, token}};
+        List<Pattern> patterns{{token.content, token}};
         for (AddedToken const &one : tokens_) patterns.push_back({one.content, one});
         return build(std::move(patterns));
     }

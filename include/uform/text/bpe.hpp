@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/buffer.hpp"
+#include "uform/list.hpp"
 #include "uform/sort.hpp"
 #include "uform/text/merge_table.hpp"
 #include "uform/text/token_table.hpp"
@@ -44,7 +44,7 @@ class Bpe {
 
     TokenTable tokens_; // marked where the merges make a token of its own text
     MergeTable merges_;
-    std::vector<std::uint32_t> made_; // by rank, the token that a merge makes
+    List<std::uint32_t> made_; // by rank, the token that a merge makes
     BpeOptions options_;
     std::array<std::uint32_t, 256> bytes_{};    // tokens of one byte, where those are the characters
     std::array<std::uint32_t, 256> fallback_{}; // tokens of an unknown character's bytes
@@ -60,7 +60,7 @@ class Bpe {
 
     /// `tokens` has every token once, as bytes where `options.bytes`; merges have the ranks from 0 on, once each.
     /// False: too large.
-    [[nodiscard]] bool build(std::vector<Trie::Entry> const &tokens, std::vector<MergeTable::Merge> const &merges,
+    [[nodiscard]] bool build(List<Trie::Entry> const &tokens, List<MergeTable::Merge> const &merges,
                              BpeOptions options) {
         options_ = std::move(options);
         if (!tokens_.build(tokens)) return false;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "uform/list.hpp"
 #include "uform/text/graphemes.hpp"
 #include "uform/text/traced_text.hpp"
 #include "uform/text/utf8.hpp"
@@ -25,7 +26,7 @@ namespace uform {
 /// Source   Hugging Face tokenizers 0.23.3, `Precompiled`: a double-array trie (Darts-clone) and texts that end at a
 ///          zero byte. A zero byte in what is looked up ends the search.
 class CharacterMap {
-    std::vector<std::uint32_t> units_;
+    List<std::uint32_t> units_;
     std::string texts_;
     std::array<bool, 128> plain_{}; // bytes of ASCII that stay as they are, and that nothing but CR LF can join
 
@@ -56,8 +57,8 @@ class CharacterMap {
     // Every node that can be reached must lie in the array, and its text among the texts.
     [[nodiscard]] bool check() const {
         if (units_.empty()) return true;
-        std::vector<bool> seen(units_.size());
-        std::vector<std::size_t> waiting{offset(units_[0])};
+        List<bool> seen(units_.size());
+        List<std::size_t> waiting{offset(units_[0])};
         while (!waiting.empty()) {
             std::size_t const base = waiting.back();
             waiting.pop_back();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/list.hpp"
 #include "uform/text/byte_characters.hpp"
 #include "uform/text/split_pattern.hpp"
 #include "uform/text/utf8.hpp"
@@ -40,7 +41,7 @@ struct DecoderStep {
 /// Threads  any may use one at the same time. Allocates.
 /// Source   Hugging Face tokenizers 0.23.3, its decoders.
 class Decoder {
-    std::vector<DecoderStep> steps_;
+    List<DecoderStep> steps_;
     std::string refused_; // why it can't decode
 
     using Tokens = std::vector<std::string>;
@@ -177,7 +178,7 @@ class Decoder {
 
   public:
     Decoder() = default;
-    explicit Decoder(std::vector<DecoderStep> steps) : steps_(std::move(steps)) {}
+    explicit Decoder(List<DecoderStep> steps) : steps_(std::move(steps)) {}
     /// One that can't decode, and why.
     [[nodiscard]] static Decoder refusing(std::string why) {
         Decoder decoder;

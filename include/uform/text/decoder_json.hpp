@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/decoder.hpp"
 #include "uform/text/json_fields.hpp"
@@ -20,7 +20,7 @@ namespace uform {
 /// Reads one file's decoder. What it doesn't know is no error: a decoder has no say in ids, and refuses when asked.
 class DecoderReader {
     std::string_view file_;
-    std::vector<DecoderStep> steps_;
+    List<DecoderStep> steps_;
     using Kind = DecoderStep::Kind;
 
     explicit DecoderReader(std::string_view file) : file_(file) {}

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "uform/list.hpp"
 
 namespace uform {
 
@@ -25,13 +26,13 @@ struct Framing {
         std::uint32_t id;      ///< of a special token
         std::uint32_t segment; ///< `token_type_ids` of the item's tokens
     };
-    std::vector<Item> single{{Item::Kind::first, 0, 0}};                           ///< one text, once
-    std::vector<Item> pair{{Item::Kind::first, 0, 0}, {Item::Kind::second, 0, 1}}; ///< two texts, once each
+    List<Item> single{{Item::Kind::first, 0, 0}};                           ///< one text, once
+    List<Item> pair{{Item::Kind::first, 0, 0}, {Item::Kind::second, 0, 1}}; ///< two texts, once each
     bool serves_pairs = true;   ///< false: the file's template leaves a text of a pair out, or repeats it
     bool trims_offsets = false; ///< the bytes of a token leave out blanks at its ends
     bool prefix_space = false;  ///< but for one blank before the first token
 
-    [[nodiscard]] static std::size_t specials_of(std::vector<Item> const &items) noexcept {
+    [[nodiscard]] static std::size_t specials_of(List<Item> const &items) noexcept {
         std::size_t count = 0;
         for (Item const &item : items) count += item.kind == Item::Kind::special;
         return count;

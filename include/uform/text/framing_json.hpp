@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/framing.hpp"
 #include "uform/text/json_fields.hpp"
@@ -36,13 +36,12 @@ class FramingReader {
         if (segment && *segment > 255) return refuse(Status::unsupported, "the segment ", *segment, " is above 255");
         return segment;
     }
-    [[nodiscard]] UFORM_COLD Result<std::vector<Item>> read_pieces(JsonValue pieces, JsonValue tokens,
-                                                                   bool is_pair) const {
+    [[nodiscard]] UFORM_COLD Result<List<Item>> read_pieces(JsonValue pieces, JsonValue tokens, bool is_pair) const {
         constexpr std::size_t most_pieces = 1000;
         if (pieces.size() > most_pieces || tokens.size() > most_pieces)
             return refuse(Status::unsupported, "a template of ", pieces.size(), " pieces and ", tokens.size(),
                           " special tokens; at most ", most_pieces, " of either are served");
-        std::vector<Item> items;
+        List<Item> items;
         std::size_t firsts = 0, seconds = 0;
         for (std::size_t i = 0; i != pieces.size(); ++i) {
             if (JsonValue const sequence = pieces[i].find("Sequence")) {

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "uform/list.hpp"
 
 namespace uform {
 
@@ -19,7 +20,7 @@ class MergeTable {
     static constexpr std::uint32_t none_k = UINT32_MAX;
 
     /// Replaces the content; of equal pairs the last counts.
-    void build(std::vector<Merge> const &merges) {
+    void build(List<Merge> const &merges) {
         std::size_t places = 16;
         while (places < 2 * merges.size()) places *= 2;
         places_.assign(places, Merge{none_k, none_k, none_k, none_k});
@@ -31,7 +32,7 @@ class MergeTable {
     }
 
   private:
-    std::vector<Merge> places_{Merge{none_k, none_k, none_k, none_k}};
+    List<Merge> places_{Merge{none_k, none_k, none_k, none_k}};
 
     [[nodiscard]] std::size_t place_of(std::uint32_t left, std::uint32_t right) const noexcept {
         std::uint64_t hash = (static_cast<std::uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15u;

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/byte_characters.hpp"
 #include "uform/text/json_fields.hpp"
@@ -40,7 +40,7 @@ class ModelReader {
     JsonValue model_;
     std::string_view file_;
     Vocabulary vocabulary_;
-    std::vector<double> scores_; // of a Unigram's pieces, by id
+    List<double> scores_; // of a Unigram's pieces, by id
     std::string_view type_;
 
     ModelReader(JsonValue model, std::string_view file) : model_(model), file_(file) {}
@@ -76,7 +76,7 @@ class ModelReader {
             return refuse(Status::corrupt, what, " is no ", unigram ? "array" : "object");
         if (list.size() == 0) return refuse(Status::corrupt, what, " is empty");
         if (list.size() > greatest_id_k) return refuse(Status::unsupported, "too many tokens");
-        std::vector<Trie::Entry> entries;
+        List<Trie::Entry> entries;
         entries.reserve(list.size());
         if (unigram) scores_.reserve(list.size());
         for (std::size_t i = 0; i != list.size(); ++i) {
@@ -142,10 +142,10 @@ class ModelReader {
     }
 
     // A merge is two names, as an array or with a blank between them.
-    [[nodiscard]] Result<std::vector<NamedMerge>> read_merges() const {
+    [[nodiscard]] Result<List<NamedMerge>> read_merges() const {
         JsonValue const list = model_.find("merges");
         if (!list.is(JsonKind::array)) return refuse(Status::corrupt, "the model's 'merges' is no array");
-        std::vector<NamedMerge> merges;
+        List<NamedMerge> merges;
         merges.reserve(list.size());
         for (std::size_t i = 0; i != list.size(); ++i) {
             if (auto const text = list[i].string()) {
@@ -162,12 +162,11 @@ class ModelReader {
         }
         return merges;
     }
-    [[nodiscard]] Result<std::vector<MergeTable::Merge>> find_merges(std::vector<NamedMerge> const &named,
-                                                                     std::size_t prefix_size, std::string_view file,
-                                                                     std::string_view what) const {
+    [[nodiscard]] Result<List<MergeTable::Merge>> find_merges(List<NamedMerge> const &named, std::size_t prefix_size,
+                                                              std::string_view file, std::string_view what) const {
         TokenTable names;
         if (!names.build(vocabulary_.entries())) return too_large();
-        std::vector<MergeTable::Merge> merges;
+        List<MergeTable::Merge> merges;
         merges.reserve(named.size());
         std::string made;
         for (auto const &[left, right, place] : named) {
@@ -183,7 +182,7 @@ class ModelReader {
         }
         return merges;
     }
-    [[nodiscard]] UFORM_COLD Result<WordModel> bpe(std::vector<PreTokenizerStep> &steps) {
+    [[nodiscard]] UFORM_COLD Result<WordModel> bpe(List<PreTokenizerStep> &steps) {
         if (auto const dropout = model_.find("dropout"); !json_absent(dropout) && dropout.number() != 0.0)
             return refuse(Status::unsupported, "a BPE model with 'dropout' is not served");
         BpeOptions options;
@@ -226,10 +225,10 @@ class ModelReader {
         return WordModel(std::move(model));
     }
     // Where each byte became a character last, the model takes the bytes instead.
-    [[nodiscard]] bool build(Bpe &model, std::vector<MergeTable::Merge> const &merges, BpeOptions options,
-                             std::vector<PreTokenizerStep> &steps) const {
+    [[nodiscard]] bool build(Bpe &model, List<MergeTable::Merge> const &merges, BpeOptions options,
+                             List<PreTokenizerStep> &steps) const {
         std::string bytes;
-        std::vector<Trie::Entry> tokens = vocabulary_.entries();
+        List<Trie::Entry> tokens = vocabulary_.entries();
         if (!steps.empty() && steps.back().kind == PreTokenizerStep::Kind::byte_level && options.prefix.empty() &&
             options.suffix.empty() && !options.byte_fallback) {
             options.bytes = true;
@@ -256,7 +255,7 @@ class ModelReader {
     /// Reads a model. `steps` are the pre-tokeniser's, whose last may become part of the model.
     ///
     /// Errors  `corrupt` or `unsupported`, naming the file and what is wrong.
-    [[nodiscard]] UFORM_COLD static Result<Read> read(JsonValue model, std::vector<PreTokenizerStep> &steps,
+    [[nodiscard]] UFORM_COLD static Result<Read> read(JsonValue model, List<PreTokenizerStep> &steps,
                                                       std::string_view file) {
         ModelReader reader(model, file);
         if (auto done = reader.read_type(); !done) return done.error();
@@ -272,8 +271,8 @@ class ModelReader {
     /// ids, and merges by their lines. `steps` as above.
     ///
     /// Errors  `corrupt` or `unsupported`, naming the file that is wrong, and the line of a merge.
-    [[nodiscard]] static Result<Read> read_bpe(JsonValue vocabulary, std::vector<NamedMerge> const &merges,
-                                               std::vector<PreTokenizerStep> &steps, std::string_view vocabulary_file,
+    [[nodiscard]] static Result<Read> read_bpe(JsonValue vocabulary, List<NamedMerge> const &merges,
+                                               List<PreTokenizerStep> &steps, std::string_view vocabulary_file,
                                                std::string_view merges_file) {
         ModelReader reader(JsonValue(), vocabulary_file);
         reader.type_ = "BPE";

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "uform/list.hpp"
 #include "uform/text/bert_normalizer.hpp"
 #include "uform/text/byte_characters.hpp"
 #include "uform/text/character_map.hpp"
@@ -50,7 +50,7 @@ struct NormalizerStep {
 /// Threads  any may use one at the same time, with a `Scratch` each. Takes time linear in the text for each step.
 /// Source   Hugging Face tokenizers 0.23.3, its normalizers.
 class Normalizer {
-    std::vector<NormalizerStep> steps_;
+    List<NormalizerStep> steps_;
     BertNormalizer fused_; // all steps in one pass, where they are BERT's with a lower-casing on either side
     bool has_fused_ = false;
 
@@ -63,9 +63,9 @@ class Normalizer {
     };
 
     Normalizer() = default;
-    explicit Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) { fuse(); }
+    explicit Normalizer(List<NormalizerStep> steps) : steps_(std::move(steps)) { fuse(); }
 
-    [[nodiscard]] std::vector<NormalizerStep> const &steps() const noexcept { return steps_; }
+    [[nodiscard]] List<NormalizerStep> const &steps() const noexcept { return steps_; }
     [[nodiscard]] bool is_identity() const noexcept { return steps_.empty(); }
 
     /// Replaces `text` by the normalised one, which lies in the scratch or is what it was. Origins are kept where the

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/character_map.hpp"
 #include "uform/text/json_fields.hpp"
@@ -38,7 +38,7 @@ namespace uform {
 /// Reads one file's normaliser into steps.
 class NormalizerReader {
     std::string_view file_;
-    std::vector<NormalizerStep> steps_;
+    List<NormalizerStep> steps_;
     using Kind = NormalizerStep::Kind;
 
     explicit NormalizerReader(std::string_view file) : file_(file) {}
@@ -132,8 +132,7 @@ class NormalizerReader {
 
   public:
     /// The steps of a normaliser, none for `null`. Errors: `corrupt` or `unsupported`, naming the file and the step.
-    [[nodiscard]] UFORM_COLD static Result<std::vector<NormalizerStep>> read(JsonValue normalizer,
-                                                                             std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<List<NormalizerStep>> read(JsonValue normalizer, std::string_view file) {
         NormalizerReader reader(file);
         if (!json_absent(normalizer))
             if (auto done = reader.read(normalizer, 0); !done) return done.error();

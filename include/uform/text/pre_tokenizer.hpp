@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
+#include "uform/list.hpp"
 #include "uform/text/bert_words.hpp"
 #include "uform/text/normalizer.hpp"
 #include "uform/text/split_pattern.hpp"
@@ -43,7 +43,7 @@ struct PreTokenizerStep {
 /// Threads  any may use one at the same time, with a `Scratch` each. Takes time linear in the text for each step.
 /// Source   Hugging Face tokenizers 0.23.3, its pre_tokenizers.
 class PreTokenizer {
-    std::vector<PreTokenizerStep> steps_;
+    List<PreTokenizerStep> steps_;
     bool only_bert_ = false, asks_origins_ = false;
 
     using Kind = PreTokenizerStep::Kind;
@@ -57,7 +57,7 @@ class PreTokenizer {
     };
 
     PreTokenizer() = default;
-    explicit PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {
+    explicit PreTokenizer(List<PreTokenizerStep> steps) : steps_(std::move(steps)) {
         only_bert_ = steps_.size() == 1 && steps_[0].kind == Kind::bert;
         std::size_t memory = 0;
         for (PreTokenizerStep &step : steps_) {
@@ -66,7 +66,7 @@ class PreTokenizer {
         }
     }
 
-    [[nodiscard]] std::vector<PreTokenizerStep> const &steps() const noexcept { return steps_; }
+    [[nodiscard]] List<PreTokenizerStep> const &steps() const noexcept { return steps_; }
     /// Whether a step changes the text, for which it needs one of the scratch's.
     [[nodiscard]] static bool changes(PreTokenizerStep const &step) noexcept {
         return step.kind == Kind::meta_space || step.kind == Kind::prefix_space || step.kind == Kind::byte_level;

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/json_fields.hpp"
 #include "uform/text/normalizer_json.hpp"
@@ -19,7 +19,7 @@ namespace uform {
 /// Reads one file's pre-tokeniser into steps.
 class PreTokenizerReader {
     std::string_view file_;
-    std::vector<PreTokenizerStep> steps_;
+    List<PreTokenizerStep> steps_;
     using Kind = PreTokenizerStep::Kind;
     using Pattern = SplitPattern::Kind;
 
@@ -101,7 +101,7 @@ class PreTokenizerReader {
         if (type == "Metaspace") return read_meta_space(object);
         if (type == "Split") return read_split(object);
         if (type == "BertPreTokenizer") {
-            steps_.emplace_back();
+            steps_.push_back({});
         } else if (type == "Whitespace") {
             add_split(SplitPattern(Pattern::words), SplitBehavior::removed, true);
         } else if (type == "WhitespaceSplit") {
@@ -148,8 +148,7 @@ class PreTokenizerReader {
 
   public:
     /// The steps of a pre-tokeniser, none for `null`. Errors: `corrupt` or `unsupported`, naming the file and the step.
-    [[nodiscard]] UFORM_COLD static Result<std::vector<PreTokenizerStep>> read(JsonValue object,
-                                                                               std::string_view file) {
+    [[nodiscard]] UFORM_COLD static Result<List<PreTokenizerStep>> read(JsonValue object, std::string_view file) {
         PreTokenizerReader reader(file);
         if (!json_absent(object))
             if (auto done = reader.read(object, 0); !done) return done.error();

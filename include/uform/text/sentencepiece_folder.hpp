@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/file.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/character_map.hpp"
 #include "uform/text/json_fields.hpp"
@@ -26,8 +26,8 @@ namespace uform {
 class SentencePieceFolder {
     SpecialTokens special_;
     TokenizerParts parts_;
-    std::vector<Trie::Entry> entries_; // by id
-    std::vector<double> scores_;
+    List<Trie::Entry> entries_; // by id
+    List<double> scores_;
 
     explicit SentencePieceFolder(SpecialTokens special) : special_(std::move(special)) {}
 
@@ -87,11 +87,11 @@ class SentencePieceFolder {
             return Error::of(Status::unsupported, path, ": the vocabulary is too large");
         parts_.model = WordModel(std::move(unigram));
 
-        std::vector<AddedToken> added;
+        List<AddedToken> added;
         for (SentencePieceModel::Piece const &piece : model->pieces) {
             bool const control = piece.type == SentencePieceModel::Type::control;
             if (!control && piece.type != SentencePieceModel::Type::user_defined) continue;
-            AddedToken &token = added.emplace_back();
+            AddedToken &token = added.push_back({});
             token.content = piece.text, token.special = control;
         }
         if (auto done = special_.add_to(parts_, *vocabulary, &added); !done) return done;
@@ -101,7 +101,7 @@ class SentencePieceFolder {
         step.kind = PreTokenizerStep::Kind::split;
         step.pattern = SplitPattern(SplitPattern::Kind::whitespace), step.behavior = SplitBehavior::removed;
         parts_.pre_tokenizer.push_back(std::move(step));
-        PreTokenizerStep &marks = parts_.pre_tokenizer.emplace_back();
+        PreTokenizerStep &marks = parts_.pre_tokenizer.push_back({});
         marks.kind = PreTokenizerStep::Kind::meta_space, marks.replacement = mark_;
         marks.prefix = *prefix ? PreTokenizerStep::Prefix::always : PreTokenizerStep::Prefix::never;
         DecoderStep decoder;

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring> // std::memcpy
 #include <string_view>
-#include <vector>
 
 #include "uform/config.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/utf8.hpp"
 #include "uform/text/vocabulary.hpp"
@@ -86,7 +86,7 @@ struct SentencePieceModel {
     };
     static constexpr std::uint64_t unigram_k = 1;
 
-    std::vector<Piece> pieces;
+    List<Piece> pieces;
     std::string_view character_map; ///< empty: texts stay as they are
     std::uint64_t algorithm = unigram_k;
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/added_tokens.hpp"
 #include "uform/text/framing.hpp"
@@ -26,7 +26,7 @@ namespace uform {
 /// What a special token is for, in the order in which the reference adds them.
 enum class TokenRole : std::uint8_t { begin, end, unknown, separator, padding, classifier, mask };
 
-[[nodiscard]] inline bool is_among(std::vector<std::string_view> const &names, std::string_view name) noexcept {
+[[nodiscard]] inline bool is_among(List<std::string_view> const &names, std::string_view name) noexcept {
     for (std::string_view const one : names)
         if (one == name) return true;
     return false;
@@ -65,8 +65,8 @@ class SpecialTokens {
     };
     OptionalJson config_, map_, added_file_;
     Named roles_[roles_k];
-    std::vector<Named> customs_; // of other keys that end in _token, and of an object of extra_special_tokens
-    std::vector<Named> extras_;
+    List<Named> customs_; // of other keys that end in _token, and of an object of extra_special_tokens
+    List<Named> extras_;
     std::size_t late_extras_ = 0; // of those: called additional only, which added_tokens.json doesn't know yet
     bool lists_extras_ = false;
 
@@ -104,7 +104,7 @@ class SpecialTokens {
     }
     // An object of the configuration says itself whether it is special, but for one that has a key of its own.
     [[nodiscard]] UFORM_COLD Result<void> read_named(JsonValue value, std::string_view what, std::string_view key,
-                                                     bool in_map, std::vector<Named> &to) const {
+                                                     bool in_map, List<Named> &to) const {
         bool const special = in_map || &to == &customs_ || !value.is(JsonKind::object);
         auto token = read_token(value, special, what, (in_map ? map_ : config_).path);
         if (!token) return std::move(token).error();
@@ -164,7 +164,7 @@ class SpecialTokens {
         }
         return {};
     }
-    [[nodiscard]] UFORM_COLD Result<void> read_list(std::string_view key, bool in_map, std::vector<Named> &to) const {
+    [[nodiscard]] UFORM_COLD Result<void> read_list(std::string_view key, bool in_map, List<Named> &to) const {
         OptionalJson const &source = in_map ? map_ : config_;
         JsonValue const list = source.find(key);
         if (!json_absent(list) && !list.is(JsonKind::array) && !list.is(JsonKind::object))
@@ -218,7 +218,7 @@ class SpecialTokens {
         JsonValue const list = old ? added_file_.root() : config_.find("added_tokens_decoder");
         if (list.size() > most_added_tokens_k)
             return Error::of(Status::unsupported, source.path, ": more than ", most_added_tokens_k, " added tokens");
-        std::vector<AddedToken> tokens;
+        List<AddedToken> tokens;
         for (std::size_t i = 0; i != list.size(); ++i) {
             AddedToken token;
             std::uint64_t id = 0;
@@ -244,8 +244,8 @@ class SpecialTokens {
                 return Error::of(Status::unsupported, source.path, ": the id of '", token.content, "' is above ",
                                  greatest_id_k);
             token.id = static_cast<std::uint32_t>(id);
-            auto at = tokens.end(); // by id, those of one id in the order of the file
-            while (at != tokens.begin() && (at - 1)->id > token.id) --at;
+            std::size_t at = tokens.size(); // by id, those of one id in the order of the file
+            while (at != 0 && tokens[at - 1].id > token.id) --at;
             tokens.insert(at, std::move(token));
         }
         for (AddedToken &token : tokens) {
@@ -293,16 +293,16 @@ class SpecialTokens {
     /// Of two roles with one token the later's flags count, but those of a list go before all.
     /// Errors  as of `AddedTokenList`.
     [[nodiscard]] UFORM_COLD Result<void> add_to(TokenizerParts &parts, Vocabulary const &vocabulary,
-                                                 std::vector<AddedToken> const *pieces = nullptr) const {
+                                                 List<AddedToken> const *pieces = nullptr) const {
         AddedTokenList added;
         if (auto done = add_listed(added, parts, vocabulary); !done) return done;
-        std::vector<AddedToken> const listed = added.tokens();
+        List<AddedToken> const listed = added.tokens();
         auto const is_listed = [&](std::string_view content) {
             for (AddedToken const &other : listed)
                 if (other.content == content) return true;
             return false;
         };
-        std::vector<std::string_view> plain;
+        List<std::string_view> plain;
         auto const add = [&](AddedToken token, std::string_view path) -> Result<void> {
             if (is_listed(token.content)) return {};
             token.special = token.special || has_role(token.content);
@@ -326,7 +326,7 @@ class SpecialTokens {
                 if ((*pieces)[i].content == content) return true;
             return is_listed(content) || vocabulary.find(content);
         };
-        std::vector<std::string_view> unsought; // they take an id all the same, since those behind them do
+        List<std::string_view> unsought; // they take an id all the same, since those behind them do
         for (std::size_t i = 0; i != roles_k; ++i) {
             std::string const &name = roles_[i].token.content;
             bool const lacks = !name.empty() && !is_sought(name);
@@ -345,7 +345,7 @@ class SpecialTokens {
         for (std::size_t i = 0; !from_pieces && i != extras_.size(); ++i)
             if (auto done = add_named(extras_[i]); !done) return done;
         parts.added = added.take();
-        std::erase_if(parts.added, [&](AddedToken const &token) { return is_among(unsought, token.content); });
+        parts.added.erase_if([&](AddedToken const &token) { return is_among(unsought, token.content); });
         return {};
     }
 
@@ -369,7 +369,7 @@ class SpecialTokens {
         Item const closing{Item::Kind::special, *last, 0};
         parts.framing.single = {{Item::Kind::special, *first, 0}, {Item::Kind::first, 0, 0}, closing};
         parts.framing.pair = parts.framing.single;
-        parts.framing.pair.insert(parts.framing.pair.end(), {closing, {Item::Kind::second, 0, 0}, closing});
+        parts.framing.pair.append({closing, {Item::Kind::second, 0, 0}, closing});
         return {};
     }
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "uform/list.hpp"
 #include "uform/sort.hpp"
 #include "uform/text/added_tokens.hpp"
 #include "uform/text/trie.hpp"
@@ -22,8 +23,8 @@ class TokenNames {
         std::size_t first;
     };
     std::string bytes_;
-    std::vector<Name> names_; // by id
-    std::vector<std::uint32_t> special_;
+    List<Name> names_; // by id
+    List<std::uint32_t> special_;
 
     [[nodiscard]] std::size_t place_of(std::uint32_t id) const noexcept {
         return first_not_below(names_.data(), names_.size(), [=](Name const &name) noexcept { return name.id < id; });
@@ -32,7 +33,7 @@ class TokenNames {
   public:
     TokenNames() = default;
     /// Of equal ids the added token's name counts.
-    TokenNames(std::vector<Trie::Entry> const &entries, std::vector<AddedToken> const &added) {
+    TokenNames(List<Trie::Entry> const &entries, List<AddedToken> const &added) {
         std::size_t bytes = 0;
         for (Trie::Entry const &entry : entries) bytes += entry.key.size();
         bytes_.reserve(bytes);
@@ -48,8 +49,8 @@ class TokenNames {
         for (Trie::Entry const &entry : entries) add(entry.value, entry.key);
         // Ids are mostly 0, 1, 2 and so on, and then each has its place.
         std::size_t const count = entries.size() + added.size();
-        std::vector<Name> sorted(count);
-        std::vector<bool> taken(count);
+        List<Name> sorted(count);
+        List<bool> taken(count);
         bool dense = true;
         for (Name const &name : names_) {
             if (name.id >= count) dense = false;
@@ -86,7 +87,7 @@ class TokenNames {
         if (place == names_.size() || names_[place].id != id) return;
         names_[place].first = bytes_.size(), names_[place].size = static_cast<std::uint32_t>(text.size());
         bytes_ += text;
-        std::erase(special_, id);
+        special_.erase_if([=](std::uint32_t special) noexcept { return special == id; });
     }
     [[nodiscard]] bool is_special(std::uint32_t id) const noexcept {
         std::size_t const place = first_not_below(special_.data(), special_.size(),

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "uform/list.hpp"
 #include "uform/text/trie.hpp"
 
 namespace uform {
@@ -46,13 +46,13 @@ class TokenTable {
     };
     static constexpr std::uint32_t free_k = UINT32_MAX, marked_k = 1u << 31; // ids are below it
     std::string bytes_;
-    std::vector<Place> places_{1};
+    List<Place> places_{1};
 
   public:
     static constexpr std::uint32_t none_k = UINT32_MAX;
 
     /// Replaces the content; of equal keys the last counts. False: more than 2^31 bytes.
-    [[nodiscard]] bool build(std::vector<Trie::Entry> const &entries) {
+    [[nodiscard]] bool build(List<Trie::Entry> const &entries) {
         std::size_t bytes = 0, places = 16;
         for (Trie::Entry const &entry : entries) bytes += entry.key.size();
         if (bytes > 0x7FFFFFFF) return false;

@@ -14,6 +14,7 @@
 
 #include "uform/buffer.hpp"
 #include "uform/config.hpp"
+#include "uform/list.hpp"
 #include "uform/recovery.hpp"
 #include "uform/status.hpp"
 #include "uform/text/framing.hpp"
@@ -69,7 +70,7 @@ class Tokenizer {
                          " of them are special");
     }
     /// The texts of markers that are tokens, with their ids.
-    [[nodiscard]] static std::vector<std::pair<std::string_view, std::uint32_t>>
+    [[nodiscard]] static List<std::pair<std::string_view, std::uint32_t>>
     find_marks(std::span<std::string const> markers, TokenNames const &names);
     [[nodiscard]] static Result<Tokenizer> load_folder(std::string const &folder, TokenizerOptions const &options);
     [[nodiscard]] Result<std::string> decode_tokens(std::span<std::uint32_t const> ids, bool skip_special) const;
@@ -160,10 +161,10 @@ inline Result<Tokenizer> Tokenizer::load(std::string const &folder, TokenizerOpt
         [&] { return Error::of(Status::out_of_memory, folder, ": no memory to load the tokenizer"); });
 }
 
-inline std::vector<std::pair<std::string_view, std::uint32_t>>
-Tokenizer::find_marks(std::span<std::string const> markers, TokenNames const &names) {
+inline List<std::pair<std::string_view, std::uint32_t>> Tokenizer::find_marks(std::span<std::string const> markers,
+                                                                              TokenNames const &names) {
     constexpr std::string_view blanks = " \t\n\r\v\f";
-    std::vector<std::pair<std::string_view, std::uint32_t>> marks;
+    List<std::pair<std::string_view, std::uint32_t>> marks;
     for (std::string_view const marker : markers) {
         std::size_t const found = marker.find_first_not_of(blanks),
                           begin = found < marker.size() ? found : marker.size();
@@ -171,7 +172,7 @@ Tokenizer::find_marks(std::span<std::string const> markers, TokenNames const &na
         for (std::string_view const text : {marker, word}) {
             auto const id = text.empty() ? std::nullopt : names.find(text);
             if (!id) continue;
-            marks.emplace_back(text, *id);
+            marks.push_back({text, *id});
             break;
         }
     }

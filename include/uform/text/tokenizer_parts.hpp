@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "uform/config.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/added_tokens.hpp"
 #include "uform/text/decoder.hpp"
@@ -24,12 +25,12 @@ namespace uform {
 
 /// Owns all that it points at.
 struct TokenizerParts {
-    std::vector<NormalizerStep> normalizer;
-    std::vector<PreTokenizerStep> pre_tokenizer;
+    List<NormalizerStep> normalizer;
+    List<PreTokenizerStep> pre_tokenizer;
     WordModel model;
     Framing framing;
     Decoder decoder;
-    std::vector<AddedToken> added; ///< each name once
+    List<AddedToken> added; ///< each name once
     TokenNames names;
     std::size_t vocabulary_size = 0; ///< the greatest id + 1
     std::vector<std::string> warnings;

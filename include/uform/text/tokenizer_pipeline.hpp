@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/buffer.hpp"
 #include "uform/config.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/added_tokens.hpp"
 #include "uform/text/bert_words.hpp"
@@ -66,15 +66,15 @@ class TokenizerPipeline {
         if (lowercase_first && !parts.has_lowercase_step()) {
             NormalizerStep step;
             step.kind = NormalizerStep::Kind::lowercase;
-            parts.normalizer.insert(parts.normalizer.begin(), std::move(step));
+            parts.normalizer.insert(0, std::move(step));
         }
         pipeline.normalizer_ = Normalizer(std::move(parts.normalizer));
         pipeline.pre_tokenizer_ = PreTokenizer(std::move(parts.pre_tokenizer));
         pipeline.model_ = std::move(parts.model);
-        std::vector<PreTokenizerStep> const &steps = pipeline.pre_tokenizer_.steps();
+        List<PreTokenizerStep> const &steps = pipeline.pre_tokenizer_.steps();
         pipeline.bert_ =
             pipeline.model_.word_piece() && steps.size() == 1 && steps[0].kind == PreTokenizerStep::Kind::bert;
-        std::vector<AddedTokens::Pattern> raw, normalized;
+        List<AddedTokens::Pattern> raw, normalized;
         Normalizer::Scratch scratch;
         for (AddedToken const &token : parts.added) {
             if (!token.normalized) {

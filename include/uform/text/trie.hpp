@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "uform/list.hpp"
 #include "uform/sort.hpp"
 
 namespace uform {
@@ -24,8 +25,8 @@ class Trie {
     };
     static constexpr std::uint32_t free_k = UINT32_MAX, root_parent_k = UINT32_MAX - 1, ends_k = 1u << 31;
 
-    std::vector<Node> nodes_;
-    std::vector<std::uint32_t> values_; // of the strings in `nodes_`, 0 elsewhere
+    List<Node> nodes_;
+    List<std::uint32_t> values_; // of the strings in `nodes_`, 0 elsewhere
 
   public:
     struct Entry {
@@ -40,7 +41,7 @@ class Trie {
     Trie() { build({}); }
 
     /// Sorts by key; of equal keys the first stays before the others.
-    static void sort(std::vector<Entry> &entries) {
+    static void sort(List<Entry> &entries) {
         bool is_sorted = true;
         for (std::size_t i = 1; is_sorted && i < entries.size(); ++i) is_sorted = entries[i - 1].key <= entries[i].key;
         if (is_sorted) return;
@@ -49,7 +50,7 @@ class Trie {
             std::uint64_t head;
             Entry entry;
         };
-        std::vector<Headed> headed(entries.size()), room(entries.size());
+        List<Headed> headed(entries.size()), room(entries.size());
         for (std::size_t i = 0; i != entries.size(); ++i) {
             std::string_view const key = entries[i].key;
             std::uint64_t head = 0;
@@ -65,7 +66,7 @@ class Trie {
 
     /// Replaces the content. Empty keys are left out; of equal keys the first counts.
     /// False: more nodes than it can number, and the trie is then empty.
-    bool build(std::vector<Entry> entries);
+    bool build(List<Entry> entries);
 
     /// The longest string that `text` begins with. Takes at most as many steps as that or the text has bytes.
     [[nodiscard]] Match longest(std::string_view text) const noexcept {
@@ -94,7 +95,7 @@ class Trie {
     }
 };
 
-inline bool Trie::build(std::vector<Entry> entries) {
+inline bool Trie::build(List<Entry> entries) {
     sort(entries);
     std::size_t kept = 0;
     for (std::size_t i = 0; i != entries.size(); ++i)
@@ -108,9 +109,9 @@ inline bool Trie::build(std::vector<Entry> entries) {
         std::size_t first, last, depth;
         std::uint32_t node;
     };
-    std::vector<Range> waiting{{0, entries.size(), 0, 0}};
-    std::vector<Range> children;
-    std::vector<unsigned char> labels;
+    List<Range> waiting{{0, entries.size(), 0, 0}};
+    List<Range> children;
+    List<unsigned char> labels;
     std::size_t cursor = 1; // nodes before it are taken for the most part
     std::size_t single = 1; // nodes before it are taken
     while (!waiting.empty()) {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/buffer.hpp"
+#include "uform/list.hpp"
 #include "uform/text/token_table.hpp"
 #include "uform/text/trie.hpp"
 #include "uform/text/utf8.hpp"
@@ -24,7 +24,7 @@ namespace uform {
 /// Source  Kudo 2018; Hugging Face tokenizers 0.23.3, `Unigram`.
 class Unigram {
     Trie pieces_;
-    std::vector<double> scores_; // by id
+    List<double> scores_; // by id
     double unknown_score_ = 0;
     std::uint32_t unknown_ = 0;
     bool byte_fallback_ = false;
@@ -43,8 +43,7 @@ class Unigram {
     };
 
     /// `pieces` by id, of which the unknown one is `unknown`; of equal ones the last counts. False: too large.
-    [[nodiscard]] bool build(std::vector<Trie::Entry> pieces, std::vector<double> scores, std::uint32_t unknown,
-                             bool byte_fallback) {
+    [[nodiscard]] bool build(List<Trie::Entry> pieces, List<double> scores, std::uint32_t unknown, bool byte_fallback) {
         scores_ = std::move(scores), unknown_ = unknown, byte_fallback_ = byte_fallback;
         double least = 0;
         for (std::size_t i = 0; i != scores_.size(); ++i) least = i == 0 || scores_[i] < least ? scores_[i] : least;

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/file.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/json_fields.hpp"
 #include "uform/text/model_json.hpp"
@@ -24,11 +24,11 @@ namespace uform {
 /// `add_prefix_space` and `trim_offsets` of tokenizer_config.json.
 class VocabMerges {
     // A line is two tokens; one that begins with #version is none.
-    [[nodiscard]] UFORM_COLD static Result<std::vector<NamedMerge>> read_lines(std::string_view text,
-                                                                               std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<List<NamedMerge>> read_lines(std::string_view text,
+                                                                        std::string const &path) {
         if (std::size_t const valid = utf8::valid_prefix(text); valid != text.size())
             return Error::of(Status::corrupt, path, ": byte ", valid, " is not UTF-8");
-        std::vector<NamedMerge> merges;
+        List<NamedMerge> merges;
         for (std::size_t line = 1; !text.empty(); ++line) {
             std::size_t const newline = text.find('\n'), end = newline < text.size() ? newline : text.size();
             std::string_view merge = text.substr(0, end);
@@ -74,7 +74,7 @@ class VocabMerges {
         step.kind = PreTokenizerStep::Kind::split;
         step.pattern = SplitPattern(SplitPattern::Kind::gpt2), step.behavior = SplitBehavior::isolated;
         parts.pre_tokenizer.push_back(std::move(step));
-        parts.pre_tokenizer.emplace_back().kind = PreTokenizerStep::Kind::byte_level;
+        parts.pre_tokenizer.push_back({}).kind = PreTokenizerStep::Kind::byte_level;
         auto model = ModelReader::read_bpe(json->root(), *merges, parts.pre_tokenizer, path, merges_path);
         if (!model) return std::move(model).error();
         parts.model = std::move(model->model);

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "uform/config.hpp"
 #include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/json_fields.hpp"
 #include "uform/text/special_tokens.hpp"
@@ -30,11 +30,11 @@ class VocabTxt {
 
     explicit VocabTxt(SpecialTokens special) : special_(std::move(special)) {}
 
-    [[nodiscard]] UFORM_COLD static Result<std::vector<Trie::Entry>> read_lines(std::string_view text,
-                                                                                std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<List<Trie::Entry>> read_lines(std::string_view text,
+                                                                         std::string const &path) {
         if (std::size_t const valid = utf8::valid_prefix(text); valid != text.size())
             return Error::of(Status::corrupt, path, ": byte ", valid, " is not UTF-8");
-        std::vector<Trie::Entry> entries;
+        List<Trie::Entry> entries;
         while (!text.empty()) {
             std::size_t const newline = text.find('\n'), end = newline < text.size() ? newline : text.size();
             std::string_view token = text.substr(0, end);
@@ -65,7 +65,7 @@ class VocabTxt {
         step.kind = NormalizerStep::Kind::bert;
         step.bert = {false, true, *spaced, *strip, *lowercase};
         parts_.normalizer.push_back(std::move(step));
-        parts_.pre_tokenizer.emplace_back(); // BERT's
+        parts_.pre_tokenizer.push_back({}); // BERT's
         return {};
     }
 
@@ -83,7 +83,7 @@ class VocabTxt {
         using Kind = Framing::Item::Kind; // [CLS] a [SEP] b [SEP]
         parts_.framing.single = {{Kind::special, *begin, 0}, {Kind::first, 0, 0}, {Kind::special, *end, 0}};
         parts_.framing.pair = parts_.framing.single;
-        parts_.framing.pair.insert(parts_.framing.pair.end(), {{Kind::second, 0, 1}, {Kind::special, *end, 1}});
+        parts_.framing.pair.append({{Kind::second, 0, 1}, {Kind::special, *end, 1}});
         std::string_view const unknown = special_.name_of(TokenRole::unknown);
         auto const unknown_id = vocabulary->find(unknown);
         if (!unknown_id)

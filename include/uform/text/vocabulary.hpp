@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/added_tokens.hpp"
 #include "uform/text/trie.hpp"
@@ -21,24 +22,25 @@ inline constexpr std::uint32_t greatest_id_k = 0x7FFFFFFF;
 
 /// Tokens by name. The names belong to the file or document that was read, and live as long as that.
 class Vocabulary {
-    std::vector<Trie::Entry> entries_; // by key
-    std::size_t size_ = 0;             // tokens as the file lists them, equal names too where they have ids each
+    List<Trie::Entry> entries_; // by key
+    std::size_t size_ = 0;      // tokens as the file lists them, equal names too where they have ids each
 
   public:
     /// Takes tokens in any order; of equal names the last counts, as in the reference.
     ///
     /// Errors  `corrupt`, naming both tokens, where two share an id.
-    [[nodiscard]] static Result<Vocabulary> of(std::vector<Trie::Entry> entries, std::string_view file) {
+    [[nodiscard]] static Result<Vocabulary> of(List<Trie::Entry> entries, std::string_view file) {
         Vocabulary result;
         Trie::sort(entries);
         for (std::size_t i = 0; i != entries.size(); ++i)
             if (i + 1 == entries.size() || entries[i].key != entries[i + 1].key) result.entries_.push_back(entries[i]);
         // A table of indices, open addressing: place n holds the first entry of an id that hashes to n or before.
-        std::vector<Trie::Entry> const &kept = result.entries_;
+        List<Trie::Entry> const &kept = result.entries_;
         std::size_t places = 16;
         unsigned bits = 4;
         while (places < 2 * kept.size()) places *= 2, ++bits;
-        std::vector<std::size_t> table(places, kept.size());
+        List<std::size_t> table;
+        table.assign(places, kept.size());
         for (std::size_t i = 0; i != kept.size(); ++i) {
             auto place = static_cast<std::size_t>(kept[i].value * std::uint64_t{0x9E3779B97F4A7C15u} >> (64 - bits));
             for (; table[place] != kept.size(); place = (place + 1) & (places - 1))
@@ -51,7 +53,7 @@ class Vocabulary {
         return result;
     }
     /// Takes tokens whose ids are their places in a list; of equal names the last counts.
-    [[nodiscard]] static Result<Vocabulary> of_list(std::vector<Trie::Entry> entries) {
+    [[nodiscard]] static Result<Vocabulary> of_list(List<Trie::Entry> entries) {
         Vocabulary result;
         result.size_ = entries.size();
         Trie::sort(entries);
@@ -60,7 +62,7 @@ class Vocabulary {
         return result;
     }
 
-    [[nodiscard]] std::vector<Trie::Entry> const &entries() const noexcept { return entries_; }
+    [[nodiscard]] List<Trie::Entry> const &entries() const noexcept { return entries_; }
     /// How many tokens the model has.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::optional<std::uint32_t> find(std::string_view token) const noexcept {
@@ -93,12 +95,12 @@ inline constexpr std::size_t most_added_tokens_k = 20'000;
 /// Errors  `corrupt` where a new token would get the id of another.
 /// Source  Hugging Face tokenizers 0.23.3, asked: its `AddedVocabulary` as it reads tokenizer.json.
 class AddedTokenList {
-    std::vector<AddedToken> tokens_;
+    List<AddedToken> tokens_;
     std::size_t new_ones_ = 0;
 
   public:
-    [[nodiscard]] std::vector<AddedToken> const &tokens() const noexcept { return tokens_; }
-    [[nodiscard]] std::vector<AddedToken> take() noexcept { return std::move(tokens_); }
+    [[nodiscard]] List<AddedToken> const &tokens() const noexcept { return tokens_; }
+    [[nodiscard]] List<AddedToken> take() noexcept { return std::move(tokens_); }
 
     [[nodiscard]] Result<void> add(AddedToken token, std::optional<std::uint64_t> expected,
                                    Vocabulary const &vocabulary, std::string_view file,

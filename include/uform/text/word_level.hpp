@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
+#include "uform/list.hpp"
 #include "uform/text/token_table.hpp"
 
 namespace uform {
@@ -17,7 +17,7 @@ class WordLevel {
 
   public:
     /// False: too large.
-    [[nodiscard]] bool build(std::vector<Trie::Entry> const &tokens, std::uint32_t unknown) {
+    [[nodiscard]] bool build(List<Trie::Entry> const &tokens, std::uint32_t unknown) {
         unknown_ = unknown;
         return tokens_.build(tokens);
     }

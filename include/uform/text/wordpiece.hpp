@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "uform/list.hpp"
 #include "uform/text/trie.hpp"
 
 namespace uform {
@@ -25,10 +25,10 @@ class WordPiece {
   public:
     /// `vocabulary` has every token once; those that begin with `prefix` continue a word, without it.
     /// False: too large for the trie.
-    bool build(std::vector<Trie::Entry> vocabulary, std::string_view prefix, std::uint32_t unknown,
+    bool build(List<Trie::Entry> vocabulary, std::string_view prefix, std::uint32_t unknown,
                std::size_t most_code_points) {
         unknown_ = unknown, most_code_points_ = most_code_points;
-        std::vector<Trie::Entry> continuations;
+        List<Trie::Entry> continuations;
         for (Trie::Entry entry : vocabulary)
             if (entry.key.starts_with(prefix)) continuations.push_back({entry.key.substr(prefix.size()), entry.value});
         // A word may begin with the prefix's characters too, so that the first trie has all tokens.

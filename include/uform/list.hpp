@@ -1,0 +1,128 @@
+/// A growable array of what is read from a folder: the members of `std::vector`, instantiated for each of forty little
+/// types, take a sixth of the time that all headers take.
+#ifndef UFORM_LIST_HPP
+#define UFORM_LIST_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace uform {
+
+/// Elements of any type whose move doesn't throw, end to end. Grows to twice its size, and never shrinks.
+///
+/// Errors  `std::bad_alloc` where there is no memory, as of `std::vector`; the content stays as it was.
+///         `Buffer` reports instead, and is for the path of a call.
+template <class T> class List {
+    T *data_ = nullptr;
+    std::size_t size_ = 0, capacity_ = 0;
+
+    void destroy(std::size_t kept) noexcept {
+        while (size_ != kept) data_[--size_].~T();
+    }
+    void move_to(std::size_t capacity) {
+        static_assert(noexcept(T(std::declval<T &&>())) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+        auto *const data = static_cast<T *>(
+            ::operator new(capacity > PTRDIFF_MAX / sizeof(T) ? SIZE_MAX : capacity * sizeof(T))); // SIZE_MAX throws
+        for (std::size_t i = 0; i != size_; ++i) {
+            ::new (static_cast<void *>(data + i)) T(std::move(data_[i]));
+            data_[i].~T();
+        }
+        ::operator delete(data_);
+        data_ = data, capacity_ = capacity;
+    }
+
+  public:
+    List() noexcept = default;
+    /// `count` elements of no value.
+    explicit List(std::size_t count) : List() { resize(count); }
+    List(std::initializer_list<T> values) : List() { append(values); }
+    List(List const &other) : List() { append(other.data_, other.size_); }
+    List(List &&other) noexcept : List() { swap(other); }
+    List &operator=(List other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~List() {
+        destroy(0);
+        ::operator delete(data_);
+    }
+    void swap(List &other) noexcept {
+        T *const data = data_; // `std::swap` would be one more function of each type
+        data_ = other.data_, other.data_ = data;
+        std::swap(size_, other.size_), std::swap(capacity_, other.capacity_);
+    }
+
+    [[nodiscard]] T *data() noexcept { return data_; }
+    [[nodiscard]] T const *data() const noexcept { return data_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] T &operator[](std::size_t i) noexcept { return data_[i]; }
+    [[nodiscard]] T const &operator[](std::size_t i) const noexcept { return data_[i]; }
+    [[nodiscard]] T &back() noexcept { return data_[size_ - 1]; }
+    [[nodiscard]] T const &back() const noexcept { return data_[size_ - 1]; }
+    [[nodiscard]] T *begin() noexcept { return data_; }
+    [[nodiscard]] T *end() noexcept { return data_ + size_; }
+    [[nodiscard]] T const *begin() const noexcept { return data_; }
+    [[nodiscard]] T const *end() const noexcept { return data_ + size_; }
+    [[nodiscard]] std::span<T const> span() const noexcept { return {data_, size_}; }
+    [[nodiscard]] bool operator==(List const &other) const {
+        if (size_ != other.size_) return false;
+        for (std::size_t i = 0; i != size_; ++i)
+            if (!(data_[i] == other.data_[i])) return false;
+        return true;
+    }
+
+    /// Room for `count` elements in all.
+    void reserve(std::size_t count) {
+        if (count > capacity_) move_to(count);
+    }
+    /// Adds an element, and answers where it lies until the next one is added.
+    T &push_back(T value) {
+        if (size_ == capacity_) move_to(size_ ? 2 * size_ : 1);
+        T *const place = ::new (static_cast<void *>(data_ + size_)) T(std::move(value));
+        ++size_;
+        return *place;
+    }
+    /// Copies elements, none of which may lie in this list, to the end.
+    void append(T const *values, std::size_t count) {
+        reserve(size_ + count);
+        for (std::size_t i = 0; i != count; ++i) push_back(T(values[i]));
+    }
+    void append(std::initializer_list<T> values) { append(values.begin(), values.size()); }
+    /// Moves what lies at `index` and behind by one element.
+    void insert(std::size_t index, T value) {
+        push_back(std::move(value));
+        for (std::size_t i = size_ - 1; i != index; --i) std::swap(data_[i], data_[i - 1]);
+    }
+    void pop_back() noexcept { destroy(size_ - 1); }
+    void clear() noexcept { destroy(0); }
+    /// `count` elements; new ones have no value.
+    void resize(std::size_t count) {
+        if (count <= size_) return destroy(count);
+        if (count > capacity_) move_to(count > 2 * capacity_ ? count : 2 * capacity_);
+        for (; size_ != count; ++size_) ::new (static_cast<void *>(data_ + size_)) T();
+    }
+    /// `count` copies of a value, in place of what was there.
+    void assign(std::size_t count, T const &value) {
+        clear(), reserve(count);
+        while (size_ != count) push_back(T(value));
+    }
+    /// Drops the elements of which `is_dropped(element)` is true.
+    template <class IsDropped> void erase_if(IsDropped is_dropped) noexcept {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i != size_; ++i)
+            if (!is_dropped(data_[i])) {
+                if (kept != i) data_[kept] = std::move(data_[i]);
+                ++kept;
+            }
+        destroy(kept);
+    }
+};
+
+} // namespace uform
+
+#endif // UFORM_LIST_HPP
