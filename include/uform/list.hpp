@@ -10,6 +10,8 @@
 #include <span>
 #include <utility>
 
+#include "uform/config.hpp"
+
 namespace uform {
 
 /// Elements of any type whose move doesn't throw, end to end. Grows to twice its size, and never shrinks.
@@ -20,10 +22,10 @@ template <class T> class List {
     T *data_ = nullptr;
     std::size_t size_ = 0, capacity_ = 0;
 
-    void destroy(std::size_t kept) noexcept {
+    UFORM_COLD void destroy(std::size_t kept) noexcept {
         while (size_ != kept) data_[--size_].~T();
     }
-    void move_to(std::size_t capacity) {
+    UFORM_COLD void move_to(std::size_t capacity) {
         static_assert(noexcept(T(std::declval<T &&>())) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
         auto *const data = static_cast<T *>(
             ::operator new(capacity > PTRDIFF_MAX / sizeof(T) ? SIZE_MAX : capacity * sizeof(T))); // SIZE_MAX throws
@@ -38,15 +40,15 @@ template <class T> class List {
   public:
     List() noexcept = default;
     /// `count` elements of no value.
-    explicit List(std::size_t count) : List() { resize(count); }
-    List(std::initializer_list<T> values) : List() { append(values); }
-    List(List const &other) : List() { append(other.data_, other.size_); }
+    UFORM_COLD explicit List(std::size_t count) : List() { resize(count); }
+    UFORM_COLD List(std::initializer_list<T> values) : List() { append(values); }
+    UFORM_COLD List(List const &other) : List() { append(other.data_, other.size_); }
     List(List &&other) noexcept : List() { swap(other); }
     List &operator=(List other) noexcept {
         swap(other);
         return *this;
     }
-    ~List() {
+    UFORM_COLD ~List() {
         destroy(0);
         ::operator delete(data_);
     }
@@ -77,37 +79,37 @@ template <class T> class List {
     }
 
     /// Room for `count` elements in all.
-    void reserve(std::size_t count) {
+    UFORM_COLD void reserve(std::size_t count) {
         if (count > capacity_) move_to(count);
     }
     /// Adds an element, and answers where it lies until the next one is added.
-    T &push_back(T value) {
+    UFORM_COLD T &push_back(T value) {
         if (size_ == capacity_) move_to(size_ ? 2 * size_ : 1);
         T *const place = ::new (static_cast<void *>(data_ + size_)) T(std::move(value));
         ++size_;
         return *place;
     }
     /// Copies elements, none of which may lie in this list, to the end.
-    void append(T const *values, std::size_t count) {
+    UFORM_COLD void append(T const *values, std::size_t count) {
         reserve(size_ + count);
         for (std::size_t i = 0; i != count; ++i) push_back(T(values[i]));
     }
     void append(std::initializer_list<T> values) { append(values.begin(), values.size()); }
     /// Moves what lies at `index` and behind by one element.
-    void insert(std::size_t index, T value) {
+    UFORM_COLD void insert(std::size_t index, T value) {
         push_back(std::move(value));
         for (std::size_t i = size_ - 1; i != index; --i) std::swap(data_[i], data_[i - 1]);
     }
     void pop_back() noexcept { destroy(size_ - 1); }
     void clear() noexcept { destroy(0); }
     /// `count` elements; new ones have no value.
-    void resize(std::size_t count) {
+    UFORM_COLD void resize(std::size_t count) {
         if (count <= size_) return destroy(count);
         if (count > capacity_) move_to(count > 2 * capacity_ ? count : 2 * capacity_);
         for (; size_ != count; ++size_) ::new (static_cast<void *>(data_ + size_)) T();
     }
     /// `count` copies of a value, in place of what was there.
-    void assign(std::size_t count, T const &value) {
+    UFORM_COLD void assign(std::size_t count, T const &value) {
         clear(), reserve(count);
         while (size_ != count) push_back(T(value));
     }
