@@ -73,7 +73,7 @@ class File {
     ///
     /// Errors  `io`, with the path and the system's words: absent, unreadable, a folder, a pipe or a device;
     ///         `out_of_memory` where there is no address space for it.
-    [[nodiscard]] static Result<File> map(std::string const &path) {
+    [[nodiscard]] UFORM_COLD static Result<File> map(std::string const &path) {
         if (path.find('\0') != std::string::npos)
             return Error::of(Status::io, path, ": can't open: the path holds a zero byte");
         int descriptor;

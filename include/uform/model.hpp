@@ -161,7 +161,7 @@ class Model : public Verbs<Model, Ram, Encoded<Ram>> {
     explicit Model(std::shared_ptr<ModelState const> state) noexcept : state_(std::move(state)) {}
     [[nodiscard]] FolderConfiguration const &configuration() const noexcept { return state_->parts().configuration; }
 
-    [[nodiscard]] static Result<Model> load_folder(std::string const &folder, LoadOptions const &options) {
+    [[nodiscard]] UFORM_COLD static Result<Model> load_folder(std::string const &folder, LoadOptions const &options) {
         if (folder.empty()) return Error::fixed(Status::invalid_argument, "the name of the model's folder is empty");
         if (options.compute != Scalar::f32)
             return Error::fixed(Status::unsupported, "options.compute: only f32 is served in this version");

@@ -10,6 +10,7 @@
 #include "uform/architecture.hpp"
 #include "uform/calls/parts.hpp"
 #include "uform/checkpoint/checkpoint.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/head.hpp"
 #include "uform/encoder/projection.hpp"
 #include "uform/kernels/instruction_set.hpp"
@@ -21,8 +22,8 @@ namespace uform {
 /// Loads the projections and looks up the tokens of late interaction.
 ///
 /// Errors  of `Projection::load`; `corrupt` where the token that queries are filled with isn't in the vocabulary.
-[[nodiscard]] inline Result<LateInteraction> load_late_interaction(EncodingParts const &parts,
-                                                                   Checkpoint const &checkpoint, InstructionSet set) {
+[[nodiscard]] UFORM_COLD inline Result<LateInteraction>
+load_late_interaction(EncodingParts const &parts, Checkpoint const &checkpoint, InstructionSet set) {
     LateInteractionConfiguration const &asked = *parts.configuration.late_interaction;
     std::string const &place = parts.configuration.transformer_folder;
     LateInteraction late;
@@ -55,7 +56,8 @@ namespace uform {
 /// Fills in the parts that the folder's configuration names.
 ///
 /// Errors  of `Head::load` and `load_late_interaction`.
-[[nodiscard]] inline Result<void> load_heads(EncodingParts &parts, Checkpoint const &checkpoint, InstructionSet set) {
+[[nodiscard]] UFORM_COLD inline Result<void> load_heads(EncodingParts &parts, Checkpoint const &checkpoint,
+                                                        InstructionSet set) {
     FolderConfiguration const &folder = parts.configuration;
     std::string const &place = folder.transformer_folder;
     if (folder.classifier) {

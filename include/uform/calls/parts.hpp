@@ -11,6 +11,7 @@
 
 #include "uform/checkpoint/checkpoint.hpp"
 #include "uform/checkpoint/configuration.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/encoder.hpp"
 #include "uform/encoder/head.hpp"
 #include "uform/encoder/module_chain.hpp"
@@ -86,7 +87,7 @@ struct EncodingParts {
         return given;
     }
     /// Spells the names once all parts are there.
-    void spell_names() {
+    UFORM_COLD void spell_names() {
         auto const add = [](std::string &names, std::string_view name) {
             names += names.empty() ? "" : ", ", names += name;
         };

@@ -9,6 +9,7 @@
 #include "uform/calls/parts.hpp"
 #include "uform/calls/request.hpp"
 #include "uform/calls/workspace.hpp"
+#include "uform/config.hpp"
 #include "uform/options.hpp"
 #include "uform/status.hpp"
 
@@ -128,7 +129,7 @@ inline Result<void> CallTexts::count_kept() noexcept {
     return {};
 }
 
-inline Error CallTexts::too_long(std::size_t text, std::size_t tokens) const noexcept {
+UFORM_COLD inline Error CallTexts::too_long(std::size_t text, std::size_t tokens) const noexcept {
     std::size_t const most = longest(parts_, request_);
     return Error::of(
         Status::invalid_argument, request_.is_pairs ? "pair " : "text ", text, " has ", tokens, " tokens, and ",

@@ -74,7 +74,7 @@ UFORM_COLD inline void set_prompt(Prompts &prompts, std::string_view name, std::
 inline constexpr std::size_t most_prompts_k = 10'000;
 
 /// Reads the kind of a folder.
-[[nodiscard]] inline FolderKind read_folder_kind(Fields &fields) {
+[[nodiscard]] UFORM_COLD inline FolderKind read_folder_kind(Fields &fields) {
     constexpr FolderKind kinds[] = {FolderKind::embeddings, FolderKind::cross_encoder, FolderKind::sparse,
                                     FolderKind::late_interaction, FolderKind::pylate};
     auto const name = fields.text("model_type", folder_kind_name(FolderKind::embeddings));

@@ -57,9 +57,9 @@ class BertEncoder {
     ///
     /// Memory  reads all tensors, the embeddings too: after it the mapping's pages may be dropped.
     template <WeightSource Source>
-    [[nodiscard]] static Result<BertEncoder> load(BertShape const &shape, Source const &source,
-                                                  InstructionSet set = best_instruction_set(),
-                                                  std::string_view place = "the checkpoint") noexcept {
+    [[nodiscard]] UFORM_COLD static Result<BertEncoder> load(BertShape const &shape, Source const &source,
+                                                             InstructionSet set = best_instruction_set(),
+                                                             std::string_view place = "the checkpoint") noexcept {
         Kernels const &kernels = kernels_for(set);
         auto weights = BertWeights::load(shape, kernels, source, place);
         if (!weights) return std::move(weights).error();

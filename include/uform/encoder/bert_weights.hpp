@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "uform/buffer.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/bert_shape.hpp"
 #include "uform/encoder/distance_bias.hpp"
 #include "uform/encoder/rotary.hpp"
@@ -47,8 +48,8 @@ struct BertWeights {
     /// Errors  `corrupt` for a shape that can't be, a missing tensor, one of another shape, or one that holds NaN or
     ///         infinity; `unsupported` for an element type that isn't f32, f16 or bf16; `out_of_memory`.
     template <WeightSource Source>
-    [[nodiscard]] static Result<BertWeights> load(BertShape const &shape, Kernels const &kernels, Source const &source,
-                                                  std::string_view place) noexcept;
+    [[nodiscard]] UFORM_COLD static Result<BertWeights> load(BertShape const &shape, Kernels const &kernels,
+                                                             Source const &source, std::string_view place) noexcept;
 
   private:
     WeightBlock block_;
@@ -57,7 +58,7 @@ struct BertWeights {
     template <WeightSource Source> void list(BertShape const &shape, WeightPacker<Source> &packer) noexcept;
 };
 
-inline Result<void> BertWeights::check(BertShape const &shape, std::string_view place) noexcept {
+UFORM_COLD inline Result<void> BertWeights::check(BertShape const &shape, std::string_view place) noexcept {
     constexpr std::uint32_t most = 1u << 24; // keeps every product below within 64 bits
     for (auto const &[number, name] :
          {std::pair{shape.layers, "layers"}, std::pair{shape.hidden, "hidden columns"}, std::pair{shape.heads, "heads"},

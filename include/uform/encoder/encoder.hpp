@@ -11,6 +11,7 @@
 
 #include "uform/architecture.hpp"
 #include "uform/checkpoint/encoder_configuration.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/bert.hpp"
 #include "uform/encoder/bert_shape.hpp"
 #include "uform/encoder/distilbert.hpp"
@@ -55,9 +56,9 @@ class Encoder {
     /// Errors  as `BertWeights::load`.
     /// Memory  reads all tensors, the embeddings too: after it the mapping's pages may be dropped.
     template <WeightSource Source>
-    [[nodiscard]] static Result<Encoder> load(EncoderConfiguration const &configuration, std::size_t longest,
-                                              Source const &source, InstructionSet set,
-                                              std::string_view place) noexcept {
+    [[nodiscard]] UFORM_COLD static Result<Encoder> load(EncoderConfiguration const &configuration, std::size_t longest,
+                                                         Source const &source, InstructionSet set,
+                                                         std::string_view place) noexcept {
         if (configuration.architecture == Architecture::modernbert) {
             auto encoder = ModernBertEncoder::load(configuration, longest, source, set, place);
             if (!encoder) return std::move(encoder).error();

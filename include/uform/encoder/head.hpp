@@ -11,6 +11,7 @@
 
 #include "uform/architecture.hpp"
 #include "uform/checkpoint/encoder_configuration.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/weight_block.hpp"
 #include "uform/encoder/weight_packer.hpp"
 #include "uform/encoder/weights.hpp"
@@ -82,8 +83,9 @@ class Head {
     Head() noexcept = default;
     /// The prefix of the encoder's tensors, which a head's own don't have: that of the first of them that is found.
     template <WeightSource Source>
-    [[nodiscard]] static std::string_view prefix_of(std::initializer_list<std::string_view> tensors,
-                                                    Architecture architecture, Source const &source) noexcept;
+    [[nodiscard]] UFORM_COLD static std::string_view prefix_of(std::initializer_list<std::string_view> tensors,
+                                                               Architecture architecture,
+                                                               Source const &source) noexcept;
     /// The names of a head's tensors in one checkpoint; without `.weight` and `.bias` those of a dense step and a norm.
     struct Tensors {
         TensorName dense, norm, weights, bias, words; // an empty name is none
@@ -112,9 +114,9 @@ class Head {
     /// what messages name where no file can be named.
     /// Errors  of `BertWeights::load`; a number of labels that isn't the head's is `corrupt`.
     template <WeightSource Source>
-    [[nodiscard]] static Result<Head> load(HeadKind kind, EncoderConfiguration const &configuration,
-                                           std::size_t outputs, Source const &source, InstructionSet set,
-                                           std::string_view place) noexcept;
+    [[nodiscard]] UFORM_COLD static Result<Head> load(HeadKind kind, EncoderConfiguration const &configuration,
+                                                      std::size_t outputs, Source const &source, InstructionSet set,
+                                                      std::string_view place) noexcept;
 
     /// What of a text's states are the rows that it is given.
     [[nodiscard]] HeadInput input() const noexcept { return input_; }

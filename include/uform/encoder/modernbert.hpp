@@ -90,9 +90,9 @@ class ModernBertEncoder {
 
     /// Loads the weights for texts of at most `longest` tokens; the errors are those of `BertWeights::load`.
     template <WeightSource Source>
-    [[nodiscard]] static Result<ModernBertEncoder> load(EncoderConfiguration const &configuration, std::size_t longest,
-                                                        Source const &source, InstructionSet set,
-                                                        std::string_view place) noexcept;
+    [[nodiscard]] UFORM_COLD static Result<ModernBertEncoder> load(EncoderConfiguration const &configuration,
+                                                                   std::size_t longest, Source const &source,
+                                                                   InstructionSet set, std::string_view place) noexcept;
 
     [[nodiscard]] ModernBertShape const &shape() const noexcept UFORM_LIFETIMEBOUND { return shape_; }
     [[nodiscard]] InstructionSet instruction_set() const noexcept { return kernels_->set; }
@@ -107,7 +107,7 @@ class ModernBertEncoder {
                  std::span<std::uint32_t const> attended = {}) const noexcept;
 };
 
-inline Result<void> ModernBertEncoder::check(ModernBertShape const &shape, std::string_view place) noexcept {
+UFORM_COLD inline Result<void> ModernBertEncoder::check(ModernBertShape const &shape, std::string_view place) noexcept {
     constexpr std::uint32_t most = 1u << 24; // keeps every product below within 64 bits
     for (auto const &[number, name] :
          {std::pair{shape.layers, "layers"}, std::pair{shape.hidden, "hidden columns"}, std::pair{shape.heads, "heads"},

@@ -11,6 +11,7 @@
 #include "uform/checkpoint/checkpoint.hpp"
 #include "uform/checkpoint/modules.hpp"
 #include "uform/checkpoint/vector_modules.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/projection.hpp"
 #include "uform/encoder/weight_block.hpp"
 #include "uform/encoder/weight_packer.hpp"
@@ -66,8 +67,8 @@ class ModuleChain {
     void apply(float *scratch, std::size_t texts, float *vectors) const noexcept;
 };
 
-inline Result<ModuleChain::Step> ModuleChain::load_step(VectorModule const &module, std::size_t columns,
-                                                        Kernels const &kernels) {
+UFORM_COLD inline Result<ModuleChain::Step> ModuleChain::load_step(VectorModule const &module, std::size_t columns,
+                                                                   Kernels const &kernels) {
     Step step = {module.kind, module.columns, {}, {}, {}};
     if (module.kind == ModuleKind::normalize) return step;
     auto const checkpoint = Checkpoint::open(module.folder);
@@ -88,8 +89,8 @@ inline Result<ModuleChain::Step> ModuleChain::load_step(VectorModule const &modu
     return step;
 }
 
-inline Result<ModuleChain> ModuleChain::load(std::span<VectorModule const> modules, std::size_t columns,
-                                             InstructionSet set) {
+UFORM_COLD inline Result<ModuleChain> ModuleChain::load(std::span<VectorModule const> modules, std::size_t columns,
+                                                        InstructionSet set) {
     ModuleChain chain;
     chain.kernels_ = &kernels_for(set);
     chain.columns_ = chain.widest_ = columns;

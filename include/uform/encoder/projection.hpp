@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "uform/architecture.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/weight_block.hpp"
 #include "uform/encoder/weight_packer.hpp"
 #include "uform/encoder/weights.hpp"
@@ -38,9 +39,9 @@ class Projection {
     ///
     /// Errors  of `BertWeights::load`.
     template <WeightSource Source>
-    [[nodiscard]] static Result<Projection> load(Source const &source, std::string_view name, std::size_t inputs,
-                                                 std::size_t outputs, bool has_bias, DenseActivation activation,
-                                                 InstructionSet set, std::string_view place) noexcept {
+    [[nodiscard]] UFORM_COLD static Result<Projection>
+    load(Source const &source, std::string_view name, std::size_t inputs, std::size_t outputs, bool has_bias,
+         DenseActivation activation, InstructionSet set, std::string_view place) noexcept {
         constexpr std::size_t most = std::size_t{1} << 24; // keeps every product below within 64 bits
         for (auto const &[count, what] : {std::pair{inputs, "inputs"}, std::pair{outputs, "outputs"}})
             if (count == 0 || count > most)

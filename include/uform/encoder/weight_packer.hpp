@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "uform/buffer.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/weight_block.hpp"
 #include "uform/encoder/weights.hpp"
 #include "uform/kernels/linear.hpp"
@@ -64,7 +65,7 @@ template <WeightSource Source> class WeightPacker {
         if (outcome_ && !floats) outcome_ = not_finite(found);
         return floats;
     }
-    [[nodiscard]] bool allocate() noexcept {
+    [[nodiscard]] UFORM_COLD bool allocate() noexcept {
         if (!block_.allocate(bytes_ + 64) || !row_.resize(widest_) || !bias_.resize(widest_)) return false;
         free_ = block_.data();
         return true;
@@ -168,8 +169,8 @@ template <WeightSource Source> class WeightPacker {
         pack_part(linear, 0, weights, bias, {.name = weights, .outputs = outputs});
     }
     /// `list(layer, number)` for each of `count` layers.
-    template <class Layer, class List>
-    void layers(Buffer<Layer> &layers, std::uint32_t count, List const &list) noexcept {
+    template <class Layer, class ListLayer>
+    void layers(Buffer<Layer> &layers, std::uint32_t count, ListLayer const &list) noexcept {
         if (is_packing() && outcome_ && !layers.reserve(count))
             outcome_ = Error::fixed(Status::out_of_memory, "no memory for the layers");
         for (std::uint32_t i = 0; outcome_ && i < count; ++i) {

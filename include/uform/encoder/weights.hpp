@@ -12,6 +12,7 @@
 
 #include "uform/buffer.hpp"
 #include "uform/checkpoint/tensor.hpp"
+#include "uform/config.hpp"
 #include "uform/kernels/finite.hpp"
 #include "uform/scalar.hpp"
 #include "uform/status.hpp"
@@ -56,8 +57,8 @@ template <WeightSource Source> class Weights {
     std::string_view prefix_;
     std::string_view file_; // that the probe stands in, else the place: where a missing tensor was looked for
 
-    [[nodiscard]] static Error wrong_shape(FoundTensor const &found,
-                                           std::initializer_list<std::size_t> wanted) noexcept {
+    [[nodiscard]] UFORM_COLD static Error wrong_shape(FoundTensor const &found,
+                                                      std::initializer_list<std::size_t> wanted) noexcept {
         auto const spell = [](TensorName &text, std::size_t const *extents, std::size_t count) {
             for (std::size_t i = 0; i < count; ++i) {
                 if (i) text.append(", ");

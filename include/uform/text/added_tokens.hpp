@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "uform/config.hpp"
 #include "uform/list.hpp"
 #include "uform/text/trie.hpp"
 #include "uform/text/unicode.hpp"
@@ -60,7 +61,7 @@ class AddedTokens {
     };
 
     /// Replaces the content. Empty forms are left out, of equal forms the first counts. False: too large for the trie.
-    bool build(List<Pattern> patterns) {
+    UFORM_COLD bool build(List<Pattern> patterns) {
         tokens_.clear(), begins_ = {}, only_begin_ = -1;
         List<Trie::Entry> entries;
         for (Pattern &pattern : patterns) {
@@ -75,7 +76,7 @@ class AddedTokens {
     }
 
     /// Adds a token that is sought as it is spelt, to others that are. False: too large for the trie.
-    bool add(AddedToken token) {
+    UFORM_COLD bool add(AddedToken token) {
         List<Pattern> patterns{{token.content, token}};
         for (AddedToken const &one : tokens_) patterns.push_back({one.content, one});
         return build(std::move(patterns));

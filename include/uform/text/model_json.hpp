@@ -271,9 +271,10 @@ class ModelReader {
     /// ids, and merges by their lines. `steps` as above.
     ///
     /// Errors  `corrupt` or `unsupported`, naming the file that is wrong, and the line of a merge.
-    [[nodiscard]] static Result<Read> read_bpe(JsonValue vocabulary, List<NamedMerge> const &merges,
-                                               List<PreTokenizerStep> &steps, std::string_view vocabulary_file,
-                                               std::string_view merges_file) {
+    [[nodiscard]] UFORM_COLD static Result<Read> read_bpe(JsonValue vocabulary, List<NamedMerge> const &merges,
+                                                          List<PreTokenizerStep> &steps,
+                                                          std::string_view vocabulary_file,
+                                                          std::string_view merges_file) {
         ModelReader reader(JsonValue(), vocabulary_file);
         reader.type_ = "BPE";
         if (auto done = reader.read_vocabulary(vocabulary, "the vocabulary"); !done) return done.error();

@@ -25,7 +25,7 @@ class PreTokenizerReader {
 
     explicit PreTokenizerReader(std::string_view file) : file_(file) {}
 
-    void add_split(SplitPattern pattern, SplitBehavior behavior, bool invert = false) {
+    UFORM_COLD void add_split(SplitPattern pattern, SplitBehavior behavior, bool invert = false) {
         PreTokenizerStep step;
         step.kind = Kind::split;
         step.pattern = std::move(pattern), step.behavior = behavior, step.invert = invert;

@@ -155,7 +155,7 @@ class Tokenizer {
     [[nodiscard]] std::size_t vocabulary_size() const noexcept { return state_->vocabulary_size; }
 };
 
-inline Result<Tokenizer> Tokenizer::load(std::string const &folder, TokenizerOptions const &options) {
+UFORM_COLD inline Result<Tokenizer> Tokenizer::load(std::string const &folder, TokenizerOptions const &options) {
     return recover_memory(
         [&] { return load_folder(folder, options); },
         [&] { return Error::of(Status::out_of_memory, folder, ": no memory to load the tokenizer"); });
@@ -179,7 +179,7 @@ inline List<std::pair<std::string_view, std::uint32_t>> Tokenizer::find_marks(st
     return marks;
 }
 
-inline Result<Tokenizer> Tokenizer::load_folder(std::string const &folder, TokenizerOptions const &options) {
+UFORM_COLD inline Result<Tokenizer> Tokenizer::load_folder(std::string const &folder, TokenizerOptions const &options) {
     std::string path;
     auto parts = TokenizerLayout::read(folder, path);
     if (!parts) return std::move(parts).error();

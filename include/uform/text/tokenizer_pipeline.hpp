@@ -99,7 +99,7 @@ class TokenizerPipeline {
     /// Makes a text one token, wherever it stands and before any normalising, unless it is that token already.
     ///
     /// Errors  `out_of_memory`; `unsupported`, naming the file.
-    [[nodiscard]] Result<void> mark(std::string_view text, std::uint32_t id, std::string_view file) {
+    [[nodiscard]] UFORM_COLD Result<void> mark(std::string_view text, std::uint32_t id, std::string_view file) {
         Buffer<std::uint32_t> ids;
         TokenizerScratch scratch;
         IdSink sink(ids, 2);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "uform/config.hpp"
 #include "uform/list.hpp"
 #include "uform/status.hpp"
 #include "uform/text/added_tokens.hpp"
@@ -102,9 +103,9 @@ class AddedTokenList {
     [[nodiscard]] List<AddedToken> const &tokens() const noexcept { return tokens_; }
     [[nodiscard]] List<AddedToken> take() noexcept { return std::move(tokens_); }
 
-    [[nodiscard]] Result<void> add(AddedToken token, std::optional<std::uint64_t> expected,
-                                   Vocabulary const &vocabulary, std::string_view file,
-                                   std::vector<std::string> &warnings) {
+    [[nodiscard]] UFORM_COLD Result<void> add(AddedToken token, std::optional<std::uint64_t> expected,
+                                              Vocabulary const &vocabulary, std::string_view file,
+                                              std::vector<std::string> &warnings) {
         if (token.content.empty()) return {};
         if (tokens_.size() == most_added_tokens_k)
             return Error::of(Status::unsupported, file, ": more than ", most_added_tokens_k, " added tokens");
