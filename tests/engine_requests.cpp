@@ -291,6 +291,70 @@ TEST_CASE("requests: classifiers and rerankers run in parts of a budget, too") {
         Status::invalid_argument, {"pair", "options.tokens_per_call allows 8"});
 }
 
+TEST_CASE("requests: a budget below the length that queries are filled to is refused") {
+    auto const colbert = load("outputs/colbert-stanford"); // fills to 12
+    auto const of = [&](std::size_t budget, uform::Arena<Ram> &arena) {
+        return colbert.text_encode("the model", Outputs::token_vectors, Scalar::f32, arena,
+                                   {.tokens_per_call = budget, .role = uform::Role::query});
+    };
+    for (std::size_t const budget : {7, 11})
+        check_refused([&](auto &arena) { return of(budget, arena); }, Status::invalid_argument,
+                      {"options.tokens_per_call", std::to_string(budget), "12"});
+    uform::Arena<Ram> whole, exact;
+    CHECK(bytes_of(of(0, whole).value()) == bytes_of(of(12, exact).value()));
+}
+
+TEST_CASE("requests: a named prompt without a text leaves the role's out") {
+    ModelFolder const folder("outputs/colbert-pylate");
+    folder.replace("config_sentence_transformers.json", R"("prompts": {})", R"("prompts": {"bare": ""})");
+    auto const colbert = uform::Model::load(folder.path()).value();
+    uform::Arena<Ram> bare, own;
+    auto const tokens = [&](char const *prompt, uform::Arena<Ram> &arena) {
+        return colbert.text_encode("a b", Outputs::token_vectors, Scalar::f32, arena, {.prompt = prompt})
+            .value()
+            .token_vectors()
+            .flat()
+            .rows();
+    };
+    CHECK(tokens("bare", bare) + 1 == tokens("", own)); // without the marker
+}
+
+TEST_CASE("requests: folders of heads that can't be right are refused") {
+    auto const check = [](ModelFolder const &folder, std::string_view names) {
+        auto const model = uform::Model::load(folder.path());
+        REQUIRE_FALSE(model);
+        INFO(model.error().message());
+        CHECK(model.error().status() == Status::corrupt);
+        CHECK(model.error().message().find(names) != std::string_view::npos);
+    };
+    SECTION("an untied vocabulary head without its weights") {
+        ModelFolder const folder("outputs/splade-untied");
+        folder.change_weights(
+            [](WrittenTensors &tensors) { REQUIRE(tensors.erase("cls.predictions.decoder.weight") == 1); });
+        check(folder, "cls.predictions.decoder.weight");
+    }
+    SECTION("a role whose length has no room for the special tokens") {
+        ModelFolder const folder("outputs/colbert-stanford");
+        folder.replace("artifact.metadata", R"("doc_maxlen": 20)", R"("doc_maxlen": 1)");
+        check(folder, "documents of at most 1 tokens");
+    }
+}
+
+TEST_CASE("requests: enumerators that no one has are refused") {
+    auto const tiny = load("tiny"), classifier = load("outputs/bert-classifier");
+    for (uform::EncodeOptions const &options : {uform::EncodeOptions{.truncate = static_cast<Truncate>(9)},
+                                                uform::EncodeOptions{.normalize = static_cast<uform::Normalize>(9)},
+                                                uform::EncodeOptions{.role = static_cast<uform::Role>(9)}})
+        check_refused(
+            [&](auto &arena) { return tiny.text_encode("a", Outputs::embeddings, Scalar::f32, arena, options); },
+            Status::invalid_argument, {"options"});
+    check_refused(
+        [&](auto &arena) {
+            return classifier.text_classify("a", Scalar::f32, arena, {.activation = static_cast<Activation>(77)});
+        },
+        Status::invalid_argument, {"options", "activation"});
+}
+
 TEST_CASE("requests: columns of a model are those of what it gives") {
     CHECK(load("tiny").dimensions() == 48);
     CHECK(load("outputs/colbert-pylate").dimensions() == 16);

@@ -186,6 +186,12 @@ class Model : public Verbs<Model, Ram, Encoded<Ram>> {
         if (configuration->max_sequence_length < tokenizer->special_tokens_count())
             return Error::of(Status::corrupt, place, ": texts of at most ", configuration->max_sequence_length,
                              " tokens, and ", tokenizer->special_tokens_count(), " of them are special");
+        if (auto const &late = configuration->late_interaction)
+            for (LateInteractionRole const *role : {&late->query, &late->document})
+                if (role->length < tokenizer->special_tokens_count())
+                    return Error::of(Status::corrupt, place, role == &late->query ? ": queries" : ": documents",
+                                     " of at most ", role->length, " tokens, as the length of their role says, and ",
+                                     tokenizer->special_tokens_count(), " of them are special");
         auto checkpoint = Checkpoint::open(place);
         if (!checkpoint) return std::move(checkpoint).error();
 

@@ -63,12 +63,22 @@ namespace uform {
                          " columns, and the model's embeddings have ", parts.dimensions());
     if (options.dimensions && !request.asks(Outputs::embeddings))
         return Error::fixed(Status::invalid_argument, "options.dimensions: cuts embeddings, which weren't asked for");
+    if (options.truncate > Truncate::refuse || options.normalize > Normalize::off || options.role > Role::query ||
+        request.activation > Activation::softmax)
+        return Error::fixed(Status::invalid_argument,
+                            "options: truncate, normalize, role or activation holds a value that none has");
+    if (parts.late && options.role == Role::query && options.tokens_per_call &&
+        options.tokens_per_call < parts.late->expanded)
+        return Error::of(Status::invalid_argument, "options.tokens_per_call: ", options.tokens_per_call,
+                         " allowed, and queries are filled to ", parts.late->expanded, " special and other tokens");
     std::size_t const special =
         request.is_pairs ? parts.tokenizer.pair_special_tokens_count() : parts.tokenizer.special_tokens_count();
     if (std::size_t const longest = CallTexts::longest(parts, request); longest < special)
         return Error::of(Status::invalid_argument,
-                         options.tokens_per_call == longest ? "options.tokens_per_call: " : "pairs: ", longest,
-                         " allowed, and ", special, " special tokens are needed");
+                         options.tokens_per_call == longest ? "options.tokens_per_call: "
+                         : request.is_pairs                 ? "pairs: "
+                                                            : "texts: ",
+                         longest, " allowed, and ", special, " special tokens are needed");
     if (!request.is_matched())
         return Error::of(Status::invalid_argument, "pairs: ", request.texts.size(), " first texts and ",
                          request.second.size(), " second ones; as many are wanted, or one first text for all");

@@ -37,7 +37,8 @@ class CallTexts {
     /// `prompt` is the one that was asked for; empty: that of the texts' role, if the model has roles.
     CallTexts(EncodingParts const &parts, CallRequest const &request, std::string_view prompt, Workspace &work) noexcept
         : parts_(parts), request_(request), work_(work), prompt_(prompt) {
-        if (parts.late && prompt.empty()) prompt_ = is_query() ? parts.late->query.prompt : parts.late->document.prompt;
+        if (parts.late && request.options.prompt.empty())
+            prompt_ = is_query() ? parts.late->query.prompt : parts.late->document.prompt;
     }
 
     /// Tokens of the longest text that the call reads whole, special ones included.

@@ -38,6 +38,7 @@ struct EncoderConfiguration {
     HiddenActivation classifier_activation = HiddenActivation::tanh;
     HiddenActivation masked_activation = HiddenActivation::gelu; ///< between the two of a masked-language head
     bool head_bias = true;    ///< whether the first product of ModernBERT's heads has a bias
+    bool ties_words = true;   ///< whether a masked-language head may take its last weights from the table of words
     bool decoder_bias = true; ///< whether the last product of ModernBERT's masked-language head has a bias
 
     [[nodiscard]] bool is_rotary() const noexcept { return global_theta != 0; }

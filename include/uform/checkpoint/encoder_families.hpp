@@ -386,6 +386,7 @@ inline void refuse_own_code(Fields &fields, EncoderFamily const &family) noexcep
                          served, " are served");
     read_architectures(fields, family->class_prefix, encoder);
     refuse_own_code(fields, *family);
+    encoder.ties_words = fields.boolean("tie_word_embeddings", true);
     for (std::string_view const key : {"is_decoder", "add_cross_attention"})
         if (fields.boolean(key, false)) fields.refuse(Status::unsupported, key, " is true; only encoders are served");
     if (!fields.is_absent("quantization_config"))

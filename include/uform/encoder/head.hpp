@@ -159,7 +159,7 @@ Head::Tensors Head::find(HeadKind kind, EncoderConfiguration const &configuratio
         tensors.dense = TensorName(prefix_of({pooler.text(), table}, architecture, source), names.dense);
     }
     if (kind != HeadKind::masked_language) return tensors;
-    if (!source.find(tensors.weights.text())) tensors.weights = tensors.words;
+    if (configuration.ties_words && !source.find(tensors.weights.text())) tensors.weights = tensors.words;
     if (!names.shared_bias.empty() && !source.find(tensors.bias.text())) tensors.bias = TensorName(names.shared_bias);
     if (architecture == Architecture::modernbert && !configuration.decoder_bias) tensors.bias = TensorName();
     return tensors;

@@ -77,8 +77,8 @@ class Bpe {
         }
         Scratch scratch;
         for (Trie::Entry const &entry : tokens) {
-            if (entry.key.empty() || entry.key.size() > 64) continue; // rare as a word
-            if (!begin(entry.key, scratch) || !merge(scratch)) return false;
+            if (entry.key.empty() || entry.key.size() > 64) continue;    // rare as a word
+            if (!begin(entry.key, scratch) || !merge(scratch)) continue; // no memory to see it: the long way serves
             Buffer<Symbol> const &made = scratch.symbols;
             if (made.size() == 1 && made[0].id == entry.value && made[0].size == entry.key.size())
                 tokens_.mark(entry.key);
