@@ -21,7 +21,7 @@ fi
 
 build=build/demo
 if [ ! -e "$build/build.ninja" ]; then
-  meson setup "$build" -Dtests=disabled -Dbenchmarks=false >/dev/null || { cat "$build/meson-logs/meson-log.txt" >&2; exit 1; }
+  meson setup "$build" -Dtests=disabled -Dbenchmarks=false -Dbindings=false >/dev/null || { cat "$build/meson-logs/meson-log.txt" >&2; exit 1; }
 fi
 echo "building the example" >&2
 ninja -C "$build" examples/semantic_search >/dev/null || { ninja -C "$build" examples/semantic_search >&2; exit 1; }

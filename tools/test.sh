@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-tools/install.sh g++ meson ninja-build pkg-config catch2 rapidjson-dev python3 python3-venv
+tools/install.sh g++ meson ninja-build pkg-config catch2 rapidjson-dev python3 python3-venv abigail-tools
 
 if ! tools/fetch_model.py all-MiniLM-L6-v2; then
   echo "the model can't be had: tests that need it are skipped"

@@ -1,0 +1,131 @@
+/// Reads what callers fill: tapes, options, texts and the names of scalars.
+#ifndef UFORM_BINDINGS_C_ARGUMENTS_HPP
+#define UFORM_BINDINGS_C_ARGUMENTS_HPP
+
+#include "uform.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "errors.hpp"
+#include "handles.hpp"
+#include "uform/placement.hpp"
+#include "uform/uform.hpp"
+
+namespace uform::c_abi {
+
+constexpr std::uint64_t most_bytes = PTRDIFF_MAX;
+
+[[nodiscard]] constexpr bool names_scalar(std::int32_t scalar) noexcept {
+    return scalar >= 0 && scalar <= 255 && scalar_bits(static_cast<Scalar>(scalar)) != 0;
+}
+[[nodiscard]] constexpr bool is_within(std::int32_t value, std::int32_t last) noexcept {
+    return value >= 0 && value <= last;
+}
+inline uform_status_t check_scalar_name(uform_scalar_t scalar, char const **message) noexcept {
+    if (names_scalar(scalar)) return uform_status_success_k;
+    return refuse(Error::of(Status::invalid_argument, "scalar: ", scalar, " names none"), message);
+}
+inline uform_status_t check_text(char const *text, std::uint64_t size, char const **message) noexcept {
+    if (!text && size) return bad("text: NULL, and its size isn't 0", message);
+    if (size > most_bytes) return bad("size: more than can be addressed", message);
+    return uform_status_success_k;
+}
+
+/// Options as this version knows them, from a structure of an older or a newer one.
+template <class Options>
+inline uform_status_t read_options(Options const *given, Options &options, char const **message) noexcept {
+    options = {};
+    if (!given) return uform_status_success_k;
+    std::uint64_t size = 0; // read by itself: no more of the structure need be there
+    std::memcpy(&size, given, sizeof size);
+    if (size < sizeof(Options) || size > 4096)
+        return refuse(Error::of(Status::invalid_argument, "options.size: ", size, " bytes, and the structure has ",
+                                sizeof(Options)),
+                      message);
+    std::memcpy(&options, given, sizeof options);
+    auto const *const bytes = reinterpret_cast<unsigned char const *>(given);
+    for (std::uint64_t i = sizeof(Options); i != size; ++i)
+        if (bytes[i])
+            return refuse(Status::unsupported, "options: a field is set that a newer version of the library has",
+                          message);
+    return uform_status_success_k;
+}
+
+inline uform_status_t read_load_options(uform_load_options_t const *given, LoadOptions &options,
+                                        char const **message) noexcept {
+    uform_load_options_t plain;
+    if (auto status = read_options(given, plain, message)) return status;
+    if (!names_scalar(plain.compute)) return bad("options.compute: names no scalar", message);
+    if (!is_within(plain.instruction_set, uform_instruction_set_avx512_k))
+        return bad("options.instruction_set: names none", message);
+    options.compute = static_cast<Scalar>(plain.compute);
+    if (plain.instruction_set)
+        options.instruction_set = static_cast<InstructionSet>(plain.instruction_set - uform_instruction_set_portable_k);
+    return uform_status_success_k;
+}
+
+inline uform_status_t read_encode_options(uform_encode_options_t const *given, EncodeOptions &options,
+                                          char const **message) noexcept {
+    uform_encode_options_t plain;
+    if (auto status = read_options(given, plain, message)) return status;
+    if (!is_within(plain.truncate, uform_truncate_refuse_k)) return bad("options.truncate: names none", message);
+    if (!is_within(plain.normalize, uform_normalize_off_k)) return bad("options.normalize: names none", message);
+    if (!is_within(plain.role, uform_role_query_k)) return bad("options.role: names none", message);
+    if (plain.reserved) return bad("options.reserved: not 0", message);
+    if (!plain.prompt && plain.prompt_size) return bad("options.prompt: NULL, and its size isn't 0", message);
+    if (plain.prompt_size > most_bytes) return bad("options.prompt_size: more than can be addressed", message);
+    if (plain.prompt)
+        options.prompt = {plain.prompt, plain.prompt_size ? plain.prompt_size : std::strlen(plain.prompt)};
+    options.truncate = static_cast<Truncate>(plain.truncate);
+    options.normalize = static_cast<Normalize>(plain.normalize);
+    options.role = static_cast<Role>(plain.role);
+    options.dimensions = plain.dimensions, options.tokens_per_call = plain.tokens_per_call;
+    if (plain.cancellation) options.cancel = &plain.cancellation->is_requested;
+    return uform_status_success_k;
+}
+
+inline uform_status_t read_classify_options(uform_classify_options_t const *given, ClassifyOptions &options,
+                                            char const **message) noexcept {
+    uform_classify_options_t plain;
+    if (auto status = read_options(given, plain, message)) return status;
+    if (!is_within(plain.truncate, uform_truncate_refuse_k)) return bad("options.truncate: names none", message);
+    if (!is_within(plain.activation, uform_activation_softmax_k)) return bad("options.activation: names none", message);
+    options.truncate = static_cast<Truncate>(plain.truncate);
+    options.activation = static_cast<Activation>(plain.activation);
+    if (plain.cancellation) options.cancel = &plain.cancellation->is_requested;
+    return uform_status_success_k;
+}
+
+inline uform_status_t read_tape(uform_tape_t const *plain, TapeView &tape, char const **message) noexcept {
+    if (!plain) return bad("tape: NULL", message);
+    if (plain->reserved) return bad("tape.reserved: not 0", message);
+    if (plain->size > most_bytes) return bad("tape.size: more than can be addressed", message);
+    if (!plain->bytes && plain->size) return bad("tape.bytes: NULL, and tape.size isn't 0", message);
+    if (!plain->offsets) {
+        if (plain->texts > 1) return bad("tape.offsets: NULL, which is for one text of all bytes, or none", message);
+        if (plain->texts) tape = std::string_view(static_cast<char const *>(plain->bytes), plain->size);
+        return uform_status_success_k;
+    }
+    if (plain->offset_bytes != 4 && plain->offset_bytes != 8) return bad("tape.offset_bytes: neither 4 nor 8", message);
+    if (plain->texts >= most_bytes / plain->offset_bytes) return bad("tape.texts: more than can be addressed", message);
+    if (reinterpret_cast<std::uintptr_t>(plain->offsets) % plain->offset_bytes)
+        return bad("tape.offsets: not aligned to tape.offset_bytes", message);
+    if (!classify(plain->offsets).host_accessible)
+        return refuse(Status::device, "tape.offsets: in a device's memory, and they are read on the host", message);
+    auto const read = [&]<class Integer>(Integer const *offsets) {
+        return TapeView::of(plain->bytes, plain->size, std::span(offsets, plain->texts + 1));
+    };
+    auto const checked = plain->offset_bytes == 4 ? read(static_cast<std::uint32_t const *>(plain->offsets))
+                                                  : read(static_cast<std::uint64_t const *>(plain->offsets));
+    if (!checked) return refuse(checked.error(), message);
+    tape = *checked;
+    return uform_status_success_k;
+}
+
+} // namespace uform::c_abi
+
+#endif // UFORM_BINDINGS_C_ARGUMENTS_HPP

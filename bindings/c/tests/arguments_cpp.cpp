@@ -1,0 +1,2 @@
+/// The same calls as C++.
+#include "arguments.c"
