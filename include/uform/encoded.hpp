@@ -60,8 +60,8 @@ template <class R> class Encoded {
     /// `[entries, 1]` with the same offsets: the weight of each id, above 0.
     [[nodiscard]] RaggedRows<R> sparse_weights() const noexcept { return views_.sparse_weights; }
 
-    /// `[texts]`: how many tokens were cut from each text, or from both of a pair, to meet the model's greatest length; 0 where none was.
-    /// Errors: `invalid_argument` for a stale view.
+    /// `[texts]`: how many tokens were cut from each text, or from both of a pair, to meet the model's greatest length;
+    /// 0 where none was. Errors: `invalid_argument` for a stale view.
     [[nodiscard]] Result<std::span<std::uint32_t const>> truncated_tokens() const noexcept {
         return views_.truncated.template values<std::uint32_t>();
     }

@@ -205,7 +205,8 @@ inline constexpr std::string_view sequence_classifier_k = "ForSequenceClassifica
         return read_late_interaction(folder, FolderKind::late_interaction, nullptr, *std::move(settings),
                                      configuration);
     }
-    configuration.warnings.push_back(folder + ": no modules.json: embeddings are the mean of the states, not normalised");
+    configuration.warnings.push_back(folder +
+                                     ": no modules.json: embeddings are the mean of the states, not normalised");
     bool const per_token = !classes.empty() && classes[0].ends_with("ForTokenClassification");
     bool const per_text = !classes.empty() && classes[0].ends_with(sequence_classifier_k);
     return per_token || per_text ? read_classifier(per_token, configuration) : Result<void>();
