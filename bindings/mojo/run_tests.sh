@@ -144,7 +144,7 @@ if [ -z "${TESTS:-}" ]; then
     fail "examples/mojo/search.mojo" && cat "$scratch/log"
   fi
   if ! "$MOJO" run -I "$scratch/precompiled" "$example" "/nowhere" "$scratch/lines.txt" "the model" >"$scratch/log" 2>&1 &&
-    grep -q '^search: io: /nowhere/config.json' "$scratch/log"; then
+    grep -q '^search: io: /nowhere: no such folder' "$scratch/log"; then
     pass
   else
     fail "examples/mojo/search.mojo without a model" && cat "$scratch/log"

@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 #include <link.h> // dl_iterate_phdr
+#include <sys/types.h>
+#include <unistd.h>
 
 namespace uform {
 
@@ -38,26 +40,33 @@ using PointerQuery = int (*)(unsigned, int *, void **, std::uint64_t);
 /// The driver's query, or null as long as nothing in this process has loaded the driver.
 ///
 /// Looks again only after some library was loaded: asking the loader for one that isn't there searches the disk (20 µs
-/// on a 2-core virtual machine), while its own count of loads costs 11 ns there. Threads: any.
+/// on a 2-core virtual machine), while its own count of loads costs 11 ns there; a forked child asks each time.
+/// Threads: any.
 [[nodiscard]] inline PointerQuery loaded_pointer_query() noexcept {
     static std::atomic<PointerQuery> found{nullptr};
     static std::atomic<unsigned long long> looked_at{0};
+    static std::atomic<pid_t> process{0}; // that looked first
     if (PointerQuery const query = found.load(std::memory_order_acquire)) return query;
+    pid_t const now = ::getpid();
+    pid_t first = 0;
+    bool const is_forked = !process.compare_exchange_strong(first, now, std::memory_order_relaxed) && first != now;
     unsigned long long loads = 0; // read before looking: a load in between is looked for next time
-    ::dl_iterate_phdr(
-        [](::dl_phdr_info *about, std::size_t, void *answer) {
-            *static_cast<unsigned long long *>(answer) = about->dlpi_adds;
-            return 1;
-        },
-        &loads);
-    if (loads == looked_at.load(std::memory_order_relaxed)) return nullptr;
+    if (!is_forked) {             // in a child the lock of the count may have been held by a thread that is gone
+        ::dl_iterate_phdr(
+            [](::dl_phdr_info *about, std::size_t, void *answer) {
+                *static_cast<unsigned long long *>(answer) = about->dlpi_adds;
+                return 1;
+            },
+            &loads);
+        if (loads == looked_at.load(std::memory_order_relaxed)) return nullptr;
+    }
     PointerQuery query = nullptr;
     if (void *const library = ::dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY)) { // kept: a driver is never unloaded
         query = reinterpret_cast<PointerQuery>(::dlsym(library, "cuPointerGetAttributes"));
         if (!query) ::dlclose(library);
     }
     if (query) found.store(query, std::memory_order_release);
-    else looked_at.store(loads, std::memory_order_relaxed);
+    else if (!is_forked) looked_at.store(loads, std::memory_order_relaxed);
     return query;
 }
 

@@ -309,7 +309,7 @@ def test_options() raises:
 
 def test_loads_that_can_not_be() raises:
     var library = Library()
-    with assert_raises(contains="io: /nowhere/config.json"):
+    with assert_raises(contains="io: /nowhere: no such folder"):
         _ = Model.load(library, "/nowhere")
     with assert_raises(contains="invalid_argument: "):
         _ = Model.load(library, "")
