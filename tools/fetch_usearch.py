@@ -9,12 +9,11 @@ Exit status: 0 they are there; 3 they can't be had, with what was tried.
 
 import hashlib
 import pathlib
-import subprocess
 import sys
 import tarfile
 import tempfile
 
-from fetch_model import Unavailable, pip_commands
+from fetch_model import Unavailable, download
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "build" / "usearch" / "include" / "usearch"
@@ -23,34 +22,12 @@ SHA256 = "eefb8dc019ad5a184f6089b22f20b91b3961720e504e97ba2718ad62ed65674b"
 HEADERS = ("index.hpp", "index_plugins.hpp", "index_dense.hpp")
 
 
-def download(scratch: pathlib.Path) -> pathlib.Path:
-    """The source package. Raises Unavailable with what each way of running pip said."""
-    tried = []
-    for name, find in pip_commands(scratch):
-        try:
-            command = find()
-        except Unavailable as error:
-            tried.append(f"{name}: {error}")
-            continue
-        done = subprocess.run(
-            [*command, "download", "--quiet", "--no-deps", "--no-binary", "usearch", "--dest", str(scratch), PACKAGE],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        archives = list(scratch.glob("usearch-*.tar.gz"))
-        if archives:
-            return archives[0]
-        tried.append(f"{name}: {done.stdout.strip().splitlines()[-1] if done.stdout.strip() else 'nothing came'}")
-    raise Unavailable("\n".join(tried))
-
-
 def main() -> int:
     if all((TARGET / name).exists() for name in HEADERS):
         return 0
     with tempfile.TemporaryDirectory() as folder:
         try:
-            archive = download(pathlib.Path(folder))
+            [archive] = download((PACKAGE,), pathlib.Path(folder), "--no-binary=usearch", "usearch-*.tar.gz")
         except Unavailable as error:
             print(f"USearch's headers can't be had:\n{error}", file=sys.stderr)
             return 3
