@@ -80,10 +80,14 @@ inline uform_status_t check_arena(uform_arena_t arena, char const **message) noe
     if (!arena->is_live.load(std::memory_order_acquire)) return bad("arena: it was freed", message);
     return uform_status_success_k;
 }
+/// Calls `call` with what is held, an `Of<Vram>` or else an `Of<Ram>`.
+template <template <class> class Of, class Held, class Call> auto on_residency(Held &held, Call const &call) noexcept {
+    if (auto *const vram = std::get_if<Of<Vram>>(&held)) return call(*vram);
+    return call(*std::get_if<Of<Ram>>(&held));
+}
 /// Calls `call` with the arena of either residency.
 template <class Call> auto on_arena(uform_arena_t arena, Call const &call) noexcept {
-    if (auto *const vram = std::get_if<Arena<Vram>>(&arena->arena)) return call(*vram);
-    return call(*std::get_if<Arena<Ram>>(&arena->arena));
+    return on_residency<Arena>(arena->arena, call);
 }
 
 } // namespace uform::c_abi

@@ -29,10 +29,10 @@ using uform::c_abi::Notification, uform::c_abi::Plain, uform::c_abi::Pool, uform
     uform::c_abi::TextEncode, uform::c_abi::TextPairs, uform::c_abi::answer, uform::c_abi::bad,
     uform::c_abi::check_arena, uform::c_abi::check_host_rows, uform::c_abi::check_shape, uform::c_abi::check_text,
     uform::c_abi::disown, uform::c_abi::guarded, uform::c_abi::is_within, uform::c_abi::most_bytes,
-    uform::c_abi::names_scalar, uform::c_abi::no_memory, uform::c_abi::on_arena, uform::c_abi::pin_rows,
-    uform::c_abi::plain, uform::c_abi::read_counts, uform::c_abi::read_load_options, uform::c_abi::refuse,
-    uform::c_abi::refuse_stale, uform::c_abi::run_now, uform::c_abi::slot_of, uform::c_abi::stamp_of,
-    uform::c_abi::submit, uform::c_abi::succeed, uform::c_abi::take_pin;
+    uform::c_abi::names_scalar, uform::c_abi::no_memory, uform::c_abi::on_arena, uform::c_abi::on_residency,
+    uform::c_abi::pin_rows, uform::c_abi::plain, uform::c_abi::read_counts, uform::c_abi::read_load_options,
+    uform::c_abi::refuse, uform::c_abi::refuse_stale, uform::c_abi::run_now, uform::c_abi::slot_of,
+    uform::c_abi::stamp_of, uform::c_abi::submit, uform::c_abi::succeed, uform::c_abi::take_pin;
 
 namespace {
 
@@ -392,15 +392,13 @@ uform_status_t uform_detached_describe(uform_detached_t detached, uform_arena_de
                                        char const **error_message) {
     UFORM_CLEAR(description);
     UFORM_NEED(detached);
-    auto const *const vram = std::get_if<Detached<Vram>>(&detached->detached);
-    *description = plain(vram ? vram->describe() : std::get_if<Detached<Ram>>(&detached->detached)->describe());
+    *description = plain(on_residency<Detached>(detached->detached, [](auto &of) { return of.describe(); }));
     return succeed(error_message);
 }
 uform_status_t uform_detached_capacity(uform_detached_t detached, uint64_t *bytes, char const **error_message) {
     UFORM_CLEAR(bytes);
     UFORM_NEED(detached);
-    auto const *const vram = std::get_if<Detached<Vram>>(&detached->detached);
-    *bytes = vram ? vram->capacity() : std::get_if<Detached<Ram>>(&detached->detached)->capacity();
+    *bytes = on_residency<Detached>(detached->detached, [](auto &of) { return of.capacity(); });
     return succeed(error_message);
 }
 
