@@ -21,6 +21,7 @@ FLOORS = {
     "outputs.hpp": 1,
     "index_iterator.hpp": 1,
     "list.hpp": 1,
+    "first_word.hpp": 1,
     "math.hpp": 1,
     "monotonic.hpp": 1,
     "process_mark.hpp": 1,

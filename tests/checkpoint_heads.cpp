@@ -9,6 +9,7 @@
 #include "checkpoint_files.hpp"
 #include "uform/checkpoint/configuration.hpp"
 #include "uform/file.hpp"
+#include "uform/first_word.hpp"
 
 using uform::Architecture;
 using uform::DenseActivation;

@@ -24,6 +24,7 @@
 #include "uform/checkpoint/vector_modules.hpp"
 #include "uform/config.hpp"
 #include "uform/file.hpp"
+#include "uform/first_word.hpp"
 #include "uform/list.hpp"
 #include "uform/status.hpp"
 

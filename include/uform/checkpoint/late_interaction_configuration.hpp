@@ -72,14 +72,6 @@ struct LateInteractionConfiguration {
     }
 };
 
-/// The first word of a marker, as `str.split` of Python finds it, for where the vocabulary hasn't the whole.
-[[nodiscard]] inline std::string_view first_word(std::string_view marker) noexcept {
-    constexpr std::string_view blanks = " \t\n\r\v\f";
-    std::size_t const begin = marker.find_first_not_of(blanks);
-    if (begin == marker.npos) return {};
-    return marker.substr(begin, marker.find_first_of(blanks, begin) - begin);
-}
-
 /// The marks that PyLate and Stanford's code skip in documents unless told otherwise: `string.punctuation` of Python.
 [[nodiscard]] UFORM_COLD inline std::vector<std::string> punctuation_words() {
     std::vector<std::string> words;

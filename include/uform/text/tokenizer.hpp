@@ -14,6 +14,7 @@
 
 #include "uform/buffer.hpp"
 #include "uform/config.hpp"
+#include "uform/first_word.hpp"
 #include "uform/list.hpp"
 #include "uform/recovery.hpp"
 #include "uform/status.hpp"
@@ -163,13 +164,9 @@ UFORM_COLD inline Result<Tokenizer> Tokenizer::load(std::string const &folder, T
 
 inline List<std::pair<std::string_view, std::uint32_t>> Tokenizer::find_marks(std::span<std::string const> markers,
                                                                               TokenNames const &names) {
-    constexpr std::string_view blanks = " \t\n\r\v\f";
     List<std::pair<std::string_view, std::uint32_t>> marks;
     for (std::string_view const marker : markers) {
-        std::size_t const found = marker.find_first_not_of(blanks),
-                          begin = found < marker.size() ? found : marker.size();
-        std::string_view const word = marker.substr(begin, marker.find_first_of(blanks, begin) - begin);
-        for (std::string_view const text : {marker, word}) {
+        for (std::string_view const text : {marker, first_word(marker)}) {
             auto const id = text.empty() ? std::nullopt : names.find(text);
             if (!id) continue;
             marks.push_back({text, *id});
