@@ -52,12 +52,6 @@ class EncodeCall {
     [[nodiscard]] bool is_cancelled() const noexcept {
         return request_.options.cancel && request_.options.cancel->load(std::memory_order_relaxed);
     }
-    [[nodiscard]] static Error cancelled() noexcept {
-        return Error::fixed(Status::cancelled, "the caller cancelled the call");
-    }
-    [[nodiscard]] static Error no_memory() noexcept {
-        return Error::fixed(Status::out_of_memory, "no memory for the call's workspace");
-    }
     [[nodiscard]] bool labels_tokens() const noexcept {
         return request_.asks(Outputs::probabilities) && parts_.configuration.classifier->per_token;
     }
@@ -104,15 +98,15 @@ inline Result<void> EncodeCall::check(Draft<Ram> const &draft) noexcept {
         request_.options.normalize == Normalize::on || (as_published && parts_.late && parts_.late->normalizes);
     for (TapeView const tape : {request_.texts, request_.second})
         if (auto checked = check_tape(tape, draft); !checked) return checked;
-    if (is_cancelled()) return cancelled();
+    if (is_cancelled()) return cancelled_call();
     return {};
 }
 
 inline Result<void> EncodeCall::prepare(Team &team) noexcept {
     if (!team.kept()) team.kept().reset(new (std::nothrow) Workspace);
-    if (!team.kept()) return no_memory();
+    if (!team.kept()) return no_workspace();
     workspace_ = static_cast<Workspace *>(team.kept().get());
-    if (is_cancelled()) return cancelled();
+    if (is_cancelled()) return cancelled_call();
     CallTexts texts(parts_, request_, prompt_, *workspace_);
     if (!prompt_.empty() && !parts_.configuration.pooling.include_prompt) {
         auto const counted = texts.count_prompt();
@@ -126,7 +120,7 @@ inline Result<void> EncodeCall::prepare(Team &team) noexcept {
 inline Result<void> EncodeCall::plan(Team &team) noexcept {
     Workspace &work = *workspace_;
     std::size_t const budget = request_.options.tokens_per_call, threads = team.threads();
-    if (!work.chunks.resize(request_.size())) return no_memory();
+    if (!work.chunks.resize(request_.size())) return no_workspace();
     std::size_t const share = budget / threads, most = !budget ? SIZE_MAX : share ? share : 1;
     work.chunks.truncate(plan_chunks(work.offsets.span(), threads, work.chunks.span(), most));
 
@@ -244,7 +238,7 @@ Encoded<Ram> EncodeCall::views(AnyPublished const &published, Places const &plac
 }
 
 inline Result<Pinned<Encoded<Ram>>> EncodeCall::run(Draft<Ram> draft, Team *team) noexcept {
-    if (!team) return no_memory();
+    if (!team) return no_workspace();
     if (auto done = prepare(*team); !done) return std::move(done).error();
     Places const places = place(draft);
     auto writing = std::move(draft).commit();
@@ -252,7 +246,7 @@ inline Result<Pinned<Encoded<Ram>>> EncodeCall::run(Draft<Ram> draft, Team *team
     open(*writing, places);
     compute_all(*team);
 
-    if (cancelled_.load(std::memory_order_relaxed)) return cancelled(); // the writing fails: its rows are stale
+    if (cancelled_.load(std::memory_order_relaxed)) return cancelled_call(); // the writing fails: its rows are stale
     if (std::size_t const text = outputs_.not_finite(); text != SIZE_MAX)
         return Error::of(Status::corrupt, "the results of text ", text,
                          " are NaN or infinite: the weights are damaged");

@@ -24,6 +24,10 @@ enum class Outputs : std::uint32_t {
 }
 constexpr Outputs &operator|=(Outputs &a, Outputs b) noexcept { return a = a | b; }
 
+/// Each output, in the order of its number.
+inline constexpr Outputs every_output_k[] = {Outputs::embeddings, Outputs::states, Outputs::token_vectors,
+                                             Outputs::probabilities, Outputs::sparse};
+
 /// Whether `set` has every output of `all`.
 [[nodiscard]] constexpr bool contains(Outputs set, Outputs all) noexcept { return (set & all) == all; }
 

@@ -75,10 +75,18 @@ class CallOutputs {
     void project(Chunk const &chunk, Workspace const &work, float const *states, float *scratch) noexcept;
     void classify_texts(Chunk const &chunk, std::span<std::uint32_t const> offsets, float const *states,
                         float *scratch) noexcept;
-    void classify_tokens(Chunk const &chunk, std::span<std::uint32_t const> offsets, float const *states,
-                         float *scratch) noexcept;
+    void classify_tokens(Chunk const &chunk, Workspace const &work, float const *states, float *scratch) noexcept;
     void weigh_vocabulary(Chunk const &chunk, Workspace &work, float const *states, float *scratch) noexcept;
     void store_sparse(std::size_t text, float *weights, Workspace &work) noexcept;
+    /// Calls `work_on(first, count, rows)` for each block of a text's tokens, whose states are `rows`; those of the
+    /// chunk begin with the token `begin`.
+    template <class WorkOn>
+    void each_block(Workspace const &work, std::size_t text, std::size_t begin, float const *chunk_states,
+                    WorkOn const &work_on) const noexcept {
+        std::size_t const hidden = parts_.configuration.encoder.hidden_size, end = work.offsets[text + 1];
+        for (std::size_t first = work.offsets[text]; first < end; first += block_rows_k)
+            work_on(first, least(end - first, block_rows_k), chunk_states + (first - begin) * hidden);
+    }
     [[nodiscard]] Scratch layout() const noexcept;
     [[nodiscard]] static std::size_t least(std::size_t a, std::size_t b) noexcept { return a < b ? a : b; }
 
@@ -156,7 +164,7 @@ inline void CallOutputs::write(Chunk const &chunk, Workspace &work, float const 
     if (embeddings) embed(chunk, offsets, chunk_states, scratch);
     if (token_vectors) project(chunk, work, chunk_states, scratch);
     if (probabilities) classify_texts(chunk, offsets, chunk_states, scratch);
-    if (token_probabilities) classify_tokens(chunk, offsets, chunk_states, scratch);
+    if (token_probabilities) classify_tokens(chunk, work, chunk_states, scratch);
     if (sparse_ids) weigh_vocabulary(chunk, work, chunk_states, scratch);
 }
 
@@ -195,23 +203,19 @@ inline void CallOutputs::project(Chunk const &chunk, Workspace const &work, floa
     LateInteraction const &late = *parts_.late;
     std::size_t const hidden = parts_.configuration.encoder.hidden_size, columns = token_vectors.columns;
     Scratch const at = layout();
-    bool const skips = request_.options.role == Role::document;
-    std::size_t const begin = work.offsets[chunk.first_text];
-    for (std::size_t text = chunk.first_text; text != std::size_t{chunk.first_text} + chunk.texts; ++text) {
-        std::size_t row = work.kept_offsets[text];
-        for (std::size_t first = work.offsets[text]; first < work.offsets[text + 1]; first += block_rows_k) {
-            std::size_t const tokens = least(work.offsets[text + 1] - first, block_rows_k);
-            float *const vectors =
-                late.apply(chunk_states + (first - begin) * hidden, hidden, tokens, scratch + at.vectors);
+    std::size_t const begin = work.offsets[chunk.first_text], last = std::size_t{chunk.first_text} + chunk.texts;
+    std::size_t row = work.kept_offsets[chunk.first_text];
+    for (std::size_t text = chunk.first_text; text != last; ++text)
+        each_block(work, text, begin, chunk_states, [&](std::size_t first, std::size_t tokens, float const *rows) {
+            float *const vectors = late.apply(rows, hidden, tokens, scratch + at.vectors);
             for (std::size_t i = 0; i != tokens; ++i) {
-                if (skips && late.skips(work.ids[first + i])) continue;
+                if (!late.keeps(request_.options.role, work.ids[first + i])) continue;
                 float *const vector = vectors + i * columns;
                 check(vector, columns, text);
                 if (normalizes_tokens) normalize(vector, columns);
                 token_vectors.store(row++, vector);
             }
-        }
-    }
+        });
 }
 
 inline void CallOutputs::classify_texts(Chunk const &chunk, std::span<std::uint32_t const> offsets,
@@ -235,22 +239,22 @@ inline void CallOutputs::classify_texts(Chunk const &chunk, std::span<std::uint3
     }
 }
 
-inline void CallOutputs::classify_tokens(Chunk const &chunk, std::span<std::uint32_t const> offsets,
-                                         float const *chunk_states, float *scratch) noexcept {
+inline void CallOutputs::classify_tokens(Chunk const &chunk, Workspace const &work, float const *chunk_states,
+                                         float *scratch) noexcept {
     Head const &head = *parts_.classifier;
     std::size_t const hidden = parts_.configuration.encoder.hidden_size, labels = head.outputs();
     Scratch const at = layout();
     float *const scores = scratch + at.scores;
-    for (std::size_t text = 0; text != chunk.texts; ++text)
-        for (std::size_t first = offsets[text]; first < offsets[text + 1]; first += block_rows_k) {
-            std::size_t const tokens = least(offsets[text + 1] - first, block_rows_k);
-            head.apply(chunk_states + (first - offsets[0]) * hidden, hidden, tokens, scratch + at.head, scores);
-            check(scores, tokens * labels, chunk.first_text + text);
+    std::size_t const begin = work.offsets[chunk.first_text], last = std::size_t{chunk.first_text} + chunk.texts;
+    for (std::size_t text = chunk.first_text; text != last; ++text)
+        each_block(work, text, begin, chunk_states, [&](std::size_t first, std::size_t tokens, float const *rows) {
+            head.apply(rows, hidden, tokens, scratch + at.head, scores);
+            check(scores, tokens * labels, text);
             for (std::size_t i = 0; i != tokens; ++i) {
                 activate_scores(activation, scores + i * labels, labels);
                 token_probabilities.store(first + i, scores + i * labels);
             }
-        }
+        });
 }
 
 inline void CallOutputs::weigh_vocabulary(Chunk const &chunk, Workspace &work, float const *chunk_states,
@@ -260,12 +264,11 @@ inline void CallOutputs::weigh_vocabulary(Chunk const &chunk, Workspace &work, f
     SparseConfiguration const &sparse = *parts_.configuration.sparse;
     Scratch const at = layout();
     float *const scores = scratch + at.scores, *const sums = scratch + at.sums;
-    std::size_t const begin = work.offsets[chunk.first_text];
-    for (std::size_t text = chunk.first_text; text != std::size_t{chunk.first_text} + chunk.texts; ++text) {
+    std::size_t const begin = work.offsets[chunk.first_text], last = std::size_t{chunk.first_text} + chunk.texts;
+    for (std::size_t text = chunk.first_text; text != last; ++text) {
         std::memset(sums, 0, words * sizeof(float));
-        for (std::size_t first = work.offsets[text]; first < work.offsets[text + 1]; first += block_rows_k) {
-            std::size_t const tokens = least(work.offsets[text + 1] - first, block_rows_k);
-            head.apply(chunk_states + (first - begin) * hidden, hidden, tokens, scratch + at.head, scores);
+        each_block(work, text, begin, chunk_states, [&](std::size_t, std::size_t tokens, float const *rows) {
+            head.apply(rows, hidden, tokens, scratch + at.head, scores);
             check(scores, tokens * words, text);
             for (float const *row = scores; row != scores + tokens * words; row += words)
                 if (sparse.sums)
@@ -273,7 +276,7 @@ inline void CallOutputs::weigh_vocabulary(Chunk const &chunk, Workspace &work, f
                 else
                     for (std::size_t word = 0; word < words; ++word)
                         sums[word] = row[word] > sums[word] ? row[word] : sums[word];
-        }
+        });
         store_sparse(text, sums, work);
     }
 }

@@ -18,6 +18,7 @@
 #include "uform/encoder/projection.hpp"
 #include "uform/kernels/instruction_set.hpp"
 #include "uform/list.hpp"
+#include "uform/options.hpp"
 #include "uform/outputs.hpp"
 #include "uform/sort.hpp"
 #include "uform/status.hpp"
@@ -47,6 +48,9 @@ struct LateInteraction {
         for (Projection const &one : projections) most = one.outputs() > most ? one.outputs() : most;
         return most;
     }
+    [[nodiscard]] RoleTexts const &of(Role role) const noexcept { return role == Role::query ? query : document; }
+    /// Whether a token has a vector in the texts of a role.
+    [[nodiscard]] bool keeps(Role role, std::uint32_t id) const noexcept { return role == Role::query || !skips(id); }
     [[nodiscard]] bool skips(std::uint32_t id) const noexcept {
         std::size_t const place =
             first_not_below(skipped.data(), skipped.size(), [=](std::uint32_t one) noexcept { return one < id; });
@@ -91,8 +95,7 @@ struct EncodingParts {
         auto const add = [](std::string &names, std::string_view name) {
             names += names.empty() ? "" : ", ", names += name;
         };
-        for (Outputs const one :
-             {Outputs::embeddings, Outputs::states, Outputs::token_vectors, Outputs::probabilities, Outputs::sparse})
+        for (Outputs const one : every_output_k)
             if (contains(outputs(), one)) add(output_names, outputs_name(one));
         for (auto const &[name, text] : configuration.prompts) add(prompt_names, name);
     }

@@ -21,15 +21,14 @@
 namespace uform {
 
 [[nodiscard]] inline Result<void> check_outputs(EncodingParts const &parts, CallRequest const &request) noexcept {
-    constexpr Outputs all =
-        Outputs::embeddings | Outputs::states | Outputs::token_vectors | Outputs::probabilities | Outputs::sparse;
+    Outputs all{};
+    for (Outputs const one : every_output_k) all |= one;
     Outputs const given = parts.outputs();
     if (request.outputs == Outputs{}) return Error::fixed(Status::invalid_argument, "outputs: none was asked for");
     if (!contains(all, request.outputs))
         return Error::of(Status::invalid_argument, "outputs: ", static_cast<std::uint32_t>(request.outputs),
                          " names an unknown one");
-    for (Outputs const one :
-         {Outputs::embeddings, Outputs::states, Outputs::token_vectors, Outputs::probabilities, Outputs::sparse})
+    for (Outputs const one : every_output_k)
         if (request.asks(one) && !contains(given, one))
             return Error::of(Status::unsupported, "outputs: the model gives ", parts.output_names, ", not ",
                              outputs_name(one));
@@ -109,8 +108,7 @@ namespace uform {
         return Error::of(Status::invalid_argument, "options.prompt: \"", name,
                          "\" is for the other role; this model has "
                          "its prompts by options.role, Role::query or Role::document");
-    for (auto const &[known, text] : folder.prompts)
-        if (known == name) return std::string_view(text);
+    if (auto const text = find_prompt(folder.prompts, name)) return *text;
     return Error::of(Status::invalid_argument, "options.prompt: the model has no prompt named \"", name,
                      folder.prompts.empty() ? "\"; it has none" : "\"; it has ", parts.prompt_names);
 }

@@ -22,10 +22,6 @@ class CallTexts {
     Workspace &work_;
     std::string_view prompt_; // to put before every text
 
-    [[nodiscard]] static Error no_memory() noexcept {
-        return Error::fixed(Status::out_of_memory, "no memory for the call's workspace");
-    }
-    [[nodiscard]] bool is_query() const noexcept { return request_.options.role == Role::query; }
     [[nodiscard]] Result<std::string_view> with_prompt(std::string_view text) noexcept;
     [[nodiscard]] Result<std::size_t> append_text(std::string_view text) noexcept;
     [[nodiscard]] Result<std::size_t> append_pair(std::size_t pair) noexcept;
@@ -37,16 +33,14 @@ class CallTexts {
     /// `prompt` is the one that was asked for; empty: that of the texts' role, if the model has roles.
     CallTexts(EncodingParts const &parts, CallRequest const &request, std::string_view prompt, Workspace &work) noexcept
         : parts_(parts), request_(request), work_(work), prompt_(prompt) {
-        if (parts.late && request.options.prompt.empty())
-            prompt_ = is_query() ? parts.late->query.prompt : parts.late->document.prompt;
+        if (parts.late && request.options.prompt.empty()) prompt_ = parts.late->of(request.options.role).prompt;
     }
 
     /// Tokens of the longest text that the call reads whole, special ones included.
     [[nodiscard]] static std::size_t longest(EncodingParts const &parts, CallRequest const &request) noexcept {
         std::size_t most = parts.configuration.max_sequence_length;
         if (parts.late) {
-            bool const query = request.options.role == Role::query;
-            std::size_t const of_role = query ? parts.late->query.longest : parts.late->document.longest;
+            std::size_t const of_role = parts.late->of(request.options.role).longest;
             most = of_role < most ? of_role : most;
         }
         std::size_t const budget = request.options.tokens_per_call;
@@ -84,7 +78,7 @@ inline Result<std::string_view> CallTexts::with_prompt(std::string_view text) no
     if (prompt_.empty()) return text;
     work_.prompted.clear();
     if (!work_.prompted.append(prompt_.data(), prompt_.size()) || !work_.prompted.append(text.data(), text.size()))
-        return no_memory();
+        return no_workspace();
     return std::string_view(work_.prompted.data(), work_.prompted.size());
 }
 
@@ -114,10 +108,10 @@ inline Result<void> CallTexts::expand() noexcept {
     std::size_t const begin = work_.offsets.back(), length = work_.ids.size() - begin;
     std::size_t const most = longest(parts_, request_), wanted = late.expanded < most ? late.expanded : most;
     for (std::size_t i = length; i < wanted; ++i)
-        if (!work_.ids.push_back(late.expansion_id)) return no_memory();
+        if (!work_.ids.push_back(late.expansion_id)) return no_workspace();
     bool const all = late.attends_to_expansion;
     if (!work_.attended.push_back(static_cast<std::uint32_t>(all ? work_.ids.size() - begin : length)))
-        return no_memory();
+        return no_workspace();
     return {};
 }
 
@@ -125,8 +119,8 @@ inline Result<void> CallTexts::expand() noexcept {
 inline Result<void> CallTexts::count_kept() noexcept {
     std::uint32_t kept = work_.kept_offsets.back();
     for (std::size_t i = work_.offsets[work_.offsets.size() - 2]; i != work_.ids.size(); ++i)
-        kept += is_query() || !parts_.late->skips(work_.ids[i]);
-    if (!work_.kept_offsets.push_back(kept)) return no_memory();
+        kept += parts_.late->keeps(request_.options.role, work_.ids[i]);
+    if (!work_.kept_offsets.push_back(kept)) return no_workspace();
     return {};
 }
 
@@ -139,10 +133,10 @@ UFORM_COLD inline Error CallTexts::too_long(std::size_t text, std::size_t tokens
 
 template <class IsCancelled> Result<void> CallTexts::tokenize(IsCancelled const &is_cancelled) noexcept {
     bool const projects = request_.asks(Outputs::token_vectors),
-               expands = parts_.late && is_query() && parts_.late->expanded;
+               expands = parts_.late && request_.options.role == Role::query && parts_.late->expanded;
     work_.ids.clear(), work_.segments.clear(), work_.offsets.clear(), work_.attended.clear();
     work_.truncated.clear(), work_.kept_offsets.clear(), work_.sparse_counts.clear();
-    if (!work_.offsets.push_back(0) || !work_.kept_offsets.push_back(0)) return no_memory();
+    if (!work_.offsets.push_back(0) || !work_.kept_offsets.push_back(0)) return no_workspace();
     for (std::size_t i = 0; i != request_.size(); ++i) {
         auto const cut = request_.is_pairs ? append_pair(i) : append_text(request_.texts[i]);
         if (!cut) return cut.error();
@@ -155,12 +149,12 @@ template <class IsCancelled> Result<void> CallTexts::tokenize(IsCancelled const 
         auto const counted = static_cast<std::uint32_t>(*cut < UINT32_MAX ? *cut : UINT32_MAX);
         if (!work_.truncated.push_back(counted) ||
             !work_.offsets.push_back(static_cast<std::uint32_t>(work_.ids.size())))
-            return no_memory();
+            return no_workspace();
         if (projects)
             if (auto done = count_kept(); !done) return done;
-        if (i % 64 == 63 && is_cancelled()) return Error::fixed(Status::cancelled, "the caller cancelled the call");
+        if (i % 64 == 63 && is_cancelled()) return cancelled_call();
     }
-    if (request_.asks(Outputs::sparse) && !work_.sparse_counts.resize(request_.size())) return no_memory();
+    if (request_.asks(Outputs::sparse) && !work_.sparse_counts.resize(request_.size())) return no_workspace();
     return {};
 }
 

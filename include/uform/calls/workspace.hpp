@@ -7,6 +7,7 @@
 
 #include "uform/buffer.hpp"
 #include "uform/encoder/chunks.hpp"
+#include "uform/status.hpp"
 #include "uform/team.hpp"
 #include "uform/text/tokenizer.hpp"
 
@@ -26,6 +27,14 @@ struct Workspace final : KeptState {
     Buffer<char> prompted;         ///< a prompt and its text, joined
     TokenizerScratch tokenizer;
 };
+
+/// What every step of a call answers where its workspace can't grow, and where the caller cancelled it.
+[[nodiscard]] inline Error no_workspace() noexcept {
+    return Error::fixed(Status::out_of_memory, "no memory for the call's workspace");
+}
+[[nodiscard]] inline Error cancelled_call() noexcept {
+    return Error::fixed(Status::cancelled, "the caller cancelled the call");
+}
 
 } // namespace uform
 
