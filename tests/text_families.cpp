@@ -8,6 +8,8 @@
 #include "sha256.hpp"
 #include "text_codepoints.hpp"
 #include "text_files.hpp"
+#include "uform/json.hpp"
+#include "uform/list.hpp"
 #include "uform/text/reference_number.hpp"
 
 static std::vector<std::string> const kinds = {"roberta", "modernbert", "xlm-roberta", "bert-cased"};
@@ -146,20 +148,27 @@ TEST_CASE("words of a megabyte") {
 }
 
 TEST_CASE("scores are the numbers that the reference reads") {
-    std::string const all = read_file(data_path("text/numbers.txt"));
-    std::size_t count = 0, others = 0;
-    for (std::size_t at = 0; at < all.size(); at += 34, ++count) {
-        auto const number = [&](std::size_t first) {
-            return std::bit_cast<double>(std::uint64_t{std::stoull(all.substr(first, 16), nullptr, 16)});
-        };
-        double const written = number(at), read = number(at + 17);
-        others += written != read;
-        INFO(written);
-        CHECK(uform::reference_number(written) == read);
-        CHECK(uform::reference_number(-written) == -read);
+    std::string const path = data_path("text/numbers.txt"), all = read_file(path); // a number and its bits a line
+    std::string array = "[";
+    uform::List<std::uint64_t> wanted;
+    for (std::size_t at = 0; at != all.size();) {
+        std::size_t const blank = all.find(' ', at), end = all.find('\n', blank);
+        array += (at ? "," : "") + all.substr(at, blank - at);
+        wanted.push_back(std::stoull(all.substr(blank + 1, end - blank - 1), nullptr, 16));
+        at = end + 1;
     }
-    CHECK(count == 300);
-    CHECK(others > 10); // which are not the nearest
+    auto const json = uform::Json::parse(array + "]", path);
+    REQUIRE(json);
+    REQUIRE(json->root().size() == wanted.size());
+    std::size_t others = 0;
+    for (std::size_t i = 0; i != wanted.size(); ++i) {
+        uform::JsonValue const number = json->root()[i];
+        INFO(number.number_text().value_or("an integer") << " = " << number.number().value());
+        CHECK(std::bit_cast<std::uint64_t>(uform::reference_number(number)) == wanted[i]);
+        others += std::bit_cast<std::uint64_t>(number.number().value()) != wanted[i];
+    }
+    CHECK(wanted.size() == 470);
+    CHECK(others > 60); // which are not the nearest
 }
 
 TEST_CASE("bytes of tokens lead back to the text") {

@@ -25,8 +25,8 @@
 
 namespace uform {
 
-/// Arrays and objects inside each other, and bytes of a text, that are read at most.
-inline constexpr std::size_t json_levels_k = 1000, json_bytes_k = std::size_t{1} << 30;
+/// Arrays and objects inside each other, of which each takes stack, and bytes of a text, that are read at most.
+inline constexpr std::size_t json_levels_k = 128, json_bytes_k = std::size_t{1} << 30;
 
 /// What a value is. `missing` is no value at all: what `find` answers for an absent key, as opposed to a `null`.
 enum class JsonKind : std::uint8_t { missing, null, boolean, integer, number, string, array, object };
@@ -44,14 +44,33 @@ struct JsonNode {
     union {
         std::int64_t integer;
         std::uint64_t natural; ///< an integer that no `std::int64_t` holds
-        double number;
-        char const *text;
+        char const *text;      ///< of a string, or of a number as it is written
         std::size_t back;
     };
-    std::uint32_t size; ///< bytes of a string, elements, members
+    std::uint32_t size; ///< bytes of `text`, elements, members
     JsonKind kind;
     bool flag; ///< a boolean's value; of an integer: it is `natural`
 };
+
+/// The value of a number as JSON writes them, correctly rounded. False: it is too large.
+[[nodiscard]] inline bool read_json_number(std::string_view text, double &value) noexcept {
+    char const *const end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, value).ec != std::errc::result_out_of_range) return true;
+    // Too large, or so small that it rounds to 0? The power of ten of its first digit that isn't 0 tells.
+    std::string_view const digits = text.substr(0, text.find_first_of("eE"));
+    auto const lead = static_cast<std::int64_t>(digits.find_first_of("123456789"));
+    std::size_t const dot = digits.find('.');
+    auto const point = static_cast<std::int64_t>(dot == digits.npos ? digits.size() : dot);
+    std::int64_t exponent = 0;
+    if (digits.size() != text.size()) {
+        char const *const sign = text.data() + digits.size() + 1;
+        constexpr std::int64_t far = std::int64_t{1} << 40; // farther than any text has digits
+        auto const read = std::from_chars(sign + (*sign == '+'), end, exponent);
+        if (read.ec != std::errc() || exponent > far || exponent < -far) exponent = *sign == '-' ? -far : far;
+    }
+    value = text[0] == '-' ? -0.0 : 0.0;
+    return exponent + point - lead <= 0;
+}
 
 /// A value of a `Json`, or none. Plain data; valid as long as the document, wherever that is moved.
 class JsonValue {
@@ -84,9 +103,14 @@ class JsonValue {
     }
     /// A number or an integer, correctly rounded.
     [[nodiscard]] std::optional<double> number() const noexcept {
-        if (is(JsonKind::number)) return node_->number;
+        double value = 0;
+        if (is(JsonKind::number)) return (void)read_json_number(text_of(*node_), value), value; // none is too large
         if (!is(JsonKind::integer)) return std::nullopt;
         return node_->flag ? static_cast<double>(node_->natural) : static_cast<double>(node_->integer);
+    }
+    /// A number as it is written. Integers that fit into 64 bits are none.
+    [[nodiscard]] std::optional<std::string_view> number_text() const noexcept {
+        return is(JsonKind::number) ? std::optional(text_of(*node_)) : std::nullopt;
     }
     /// UTF-8, valid, its escapes undone; may hold zero bytes.
     [[nodiscard]] std::optional<std::string_view> string() const noexcept {
@@ -142,9 +166,6 @@ struct JsonEncoding : RAPIDJSON_NAMESPACE::UTF8<> {
     }
 };
 
-/// The tag that makes the parser's stack `Stack<JsonLevels>`, below.
-struct JsonLevels {};
-
 /// Makes nodes of the parser's events.
 class JsonBuilder {
     Buffer<JsonNode> pending_; // what waits for its container; `back` of one in here is where its children begin
@@ -153,7 +174,7 @@ class JsonBuilder {
     [[nodiscard]] bool push(JsonNode node) noexcept { return no_memory = !pending_.push_back(node), !no_memory; }
     [[nodiscard]] bool open() noexcept {
         if (levels_++ != json_levels_k) return true;
-        refusal = "more than 1000 arrays and objects inside each other";
+        refusal = "more than 128 arrays and objects inside each other";
         return false;
     }
     [[nodiscard]] bool close(JsonKind kind, std::uint32_t size) noexcept {
@@ -161,13 +182,16 @@ class JsonBuilder {
         std::size_t const back = settle(kind == JsonKind::object ? 2 * std::size_t{size} : size);
         return !no_memory && push({.back = back, .size = size, .kind = kind, .flag = false});
     }
-    [[nodiscard]] bool push_double(char const *text, std::uint32_t size) noexcept;
 
   public:
     Buffer<JsonNode> nodes;
     char const *refusal = nullptr;
     bool no_memory = false;
 
+    /// Room for what most texts of so many bytes need. Memory that nothing is written to costs nothing.
+    [[nodiscard]] bool reserve(std::size_t bytes) noexcept {
+        return nodes.reserve(bytes / 12) && pending_.reserve(bytes / 24);
+    }
     /// Moves the last `count` pending nodes to their place and answers where that is.
     std::size_t settle(std::size_t count) noexcept {
         std::size_t const first = nodes.size(), from = pending_.size() - count;
@@ -194,7 +218,14 @@ class JsonBuilder {
             node.flag = true;
             answer = std::from_chars(text, text + size, node.natural);
         }
-        return answer.ec == std::errc() && answer.ptr == text + size ? push(node) : push_double(text, size);
+        if (answer.ec == std::errc() && answer.ptr == text + size) return push(node);
+        double value; // most numbers are read by whom they concern; here only those that may be too large
+        if ((size >= 300 || std::memchr(text, 'e', size) || std::memchr(text, 'E', size)) &&
+            !read_json_number({text, size}, value)) {
+            refusal = "a number is too large";
+            return false;
+        }
+        return push({.text = text, .size = size, .kind = JsonKind::number, .flag = false});
     }
     bool StartObject() noexcept { return open(); }
     bool StartArray() noexcept { return open(); }
@@ -209,31 +240,6 @@ class JsonBuilder {
     bool Double(double) noexcept { return false; }
 };
 
-inline bool JsonBuilder::push_double(char const *text, std::uint32_t size) noexcept {
-    JsonNode node{.number = 0, .size = 0, .kind = JsonKind::number, .flag = false};
-    if (std::from_chars(text, text + size, node.number).ec == std::errc::result_out_of_range) {
-        // Too large, or so small that it rounds to 0? The power of ten of its first digit that isn't 0 tells.
-        std::string_view const digits =
-            std::string_view(text, size).substr(0, std::string_view(text, size).find_first_of("eE"));
-        auto const lead = static_cast<std::int64_t>(digits.find_first_of("123456789"));
-        std::size_t const dot = digits.find('.');
-        auto const point = static_cast<std::int64_t>(dot == digits.npos ? digits.size() : dot);
-        std::int64_t exponent = 0;
-        if (digits.size() != size) {
-            char const *const sign = text + digits.size() + 1;
-            constexpr std::int64_t far = std::int64_t{1} << 40; // farther than any text has digits
-            auto const read = std::from_chars(sign + (*sign == '+'), text + size, exponent);
-            if (read.ec != std::errc() || exponent > far || exponent < -far) exponent = *sign == '-' ? -far : far;
-        }
-        if (exponent + point - lead > 0) {
-            refusal = "a number is too large";
-            return false;
-        }
-        node.number = *text == '-' ? -0.0 : 0.0;
-    }
-    return push(node);
-}
-
 } // namespace uform
 
 RAPIDJSON_NAMESPACE_BEGIN
@@ -241,26 +247,6 @@ RAPIDJSON_NAMESPACE_BEGIN
 template <> struct StreamTraits<uform::JsonStream> {
     enum { copyOptimization = 1 };
 };
-namespace internal {
-/// The parser's stack in one fixed block. RapidJSON's own checks no allocation, and offsets a null pointer when empty.
-/// With numbers left as text and strings undone in place it only holds two numbers a level, and `JsonBuilder` refuses
-/// the first level too many, after its push.
-template <> class Stack<uform::JsonLevels> {
-    SizeType values_[2 * (uform::json_levels_k + 1)];
-    std::size_t size_ = 0;
-
-  public:
-    Stack(uform::JsonLevels *, std::size_t) noexcept {}
-    void Clear() noexcept { size_ = 0; }
-    template <class T> T *Push(std::size_t count = 1) noexcept {
-        return size_ += count, reinterpret_cast<T *>(values_ + (size_ - count));
-    }
-    template <class T> T *Pop(std::size_t count) noexcept {
-        return size_ -= count, reinterpret_cast<T *>(values_ + size_);
-    }
-    template <class T> T *Top() noexcept { return reinterpret_cast<T *>(values_ + (size_ - 1)); }
-};
-} // namespace internal
 RAPIDJSON_NAMESPACE_END
 
 namespace uform {
@@ -318,11 +304,13 @@ class Json {
             return no_memory();
 
         namespace rapid = RAPIDJSON_NAMESPACE;
-        constexpr unsigned flags = rapid::kParseInsituFlag | rapid::kParseIterativeFlag |
-                                   rapid::kParseValidateEncodingFlag | rapid::kParseNumbersAsStringsFlag;
+        // In this way the parser allocates nothing.
+        constexpr unsigned flags =
+            rapid::kParseInsituFlag | rapid::kParseValidateEncodingFlag | rapid::kParseNumbersAsStringsFlag;
         JsonStream stream{json.text_.data(), json.text_.data()};
         JsonBuilder builder;
-        rapid::GenericReader<JsonEncoding, JsonEncoding, JsonLevels> reader;
+        if (!builder.reserve(text.size())) return no_memory();
+        rapid::GenericReader<JsonEncoding, JsonEncoding> reader;
         auto const parsed = reader.template Parse<flags>(stream, builder);
         if (builder.no_memory) return no_memory();
         if (parsed.IsError())

@@ -298,13 +298,27 @@ def all_cases(texts: list[str]) -> tuple[dict[str, int], list[dict[str, Any]]]:
     return vocabulary, cases() + models
 
 
-def numbers(count: int) -> list[tuple[float, float]]:
+def numbers(count: int) -> list[tuple[str, float]]:
     """Scores as they are written and as the reference reads them, which is not always the nearest double."""
     source = random.Random(3)
-    written = [-source.random() * 10 ** source.choice((-12, -3, 0, 1, 1, 1, 2, 5)) for _ in range(count)]
-    model = {"type": "Unigram", "unk_id": 0, "vocab": [[f"p{n}", score] for n, score in enumerate(written)]}
-    read = json.loads(load({"model": model}, {}).to_str())["model"]["vocab"]
-    return list(zip(written, (score for _, score in read), strict=True))
+    written = [repr(-source.random() * 10 ** source.choice((-12, -3, 0, 1, 1, 1, 2, 5))) for _ in range(count)]
+    # Where the digits stop to fit into 64 bits, before, at and behind the point.
+    most = 2**64 - 1
+    written += [f"{most + n}{tail}" for n in range(-3, 4) for tail in ("", "0", ".0", ".5", ".6", ".50", "e-3", "5.25e-21")]
+    written += [f"{(most + n) // 10}.{(most + n) % 10}{tail}" for n in range(-3, 4) for tail in ("", "0", "9", "e5")]
+    digits = "".join(source.choice("0123456789") for _ in range(400))
+    for size in (17, 18, 19, 20, 21, 25, 40, 100):
+        written += [f"-0.{digits[:size]}", f"-1{digits[:size]}", f"{digits[0]}.{digits[:size]}E+{size}"]
+        written += [f"-1{digits[:size]}.{digits[size : 2 * size]}", f"1{digits[:size]}.{digits[:size]}e-{size}"]
+    written += [f"-{digits[:1]}.{digits[1:4]}e{n}" for n in (-400, -325, -324, -323, -320, -310, -309, -308, -307, -100, -50)]
+    written += [f"-{digits[:1]}.{digits[1:17]}e{n}" for n in (-49, -48, -47, -24, -23, -22, 22, 23, 48, 49, 100, 200, 291, 300)]
+    written += [f"0.{'0' * n}{digits[4:9]}e{e}" for n in (10, 300, 330, 400) for e in (0, 20, 300)]
+    written += [f"-0.{'0' * 100}e400"]
+    written += ["-5", "0", "-0.0", "0.0e300", "1e-99999999999", "-1e-99999999999", "1e308", "1.7976931348623157e308"]
+    pieces = ",".join(f'["p{n}",{score}]' for n, score in enumerate(written))
+    model = f'{{"type":"Unigram","unk_id":0,"vocab":[{pieces}]}}'
+    read = json.loads(tokenizers.Tokenizer.from_str(f'{{"version":"1.0","added_tokens":[],"model":{model}}}').to_str())
+    return list(zip(written, (score for _, score in read["model"]["vocab"]), strict=True))
 
 
 def serialise(lists: list[list[int]]) -> bytes:
@@ -362,7 +376,7 @@ def main() -> int:
         lines = [spell({"models": models}), *(spell(row) for row in rows)]
         (options.write / "cases.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (options.write / "added.json").write_text(spell(added()) + "\n", encoding="utf-8")
-        pairs = (" ".join(struct.pack(">d", number).hex() for number in pair) for pair in numbers(300))
+        pairs = (f"{written} {struct.pack('>d', read).hex()}" for written, read in numbers(300))
         (options.write / "numbers.txt").write_text("\n".join(pairs) + "\n", encoding="utf-8")
         texts_lines = [json.dumps({"text": text}, ensure_ascii=False) for text in texts]
         (options.write / "texts.jsonl").write_text("\n".join(texts_lines) + "\n", encoding="utf-8")
