@@ -57,24 +57,29 @@ class CharacterMap {
     // Every node that can be reached must lie in the array, and its text among the texts.
     [[nodiscard]] bool check() const {
         if (units_.empty()) return true;
-        List<bool> seen(units_.size());
+        // The children of a base lie in its block of 256, each at the base with its label.
+        std::size_t const count = units_.size();
+        List<std::size_t> child((count + 255) & ~std::size_t{255}), sibling(count); // + 1, as 0 is none
+        for (std::size_t place = count; place-- != 0;) {
+            std::uint32_t const wanted = label(units_[place]);
+            if (wanted == 0 || wanted > 255) continue; // the text of an entry
+            sibling[place] = child[place ^ wanted], child[place ^ wanted] = place + 1;
+        }
         List<std::size_t> waiting{offset(units_[0])};
         while (!waiting.empty()) {
             std::size_t const base = waiting.back();
             waiting.pop_back();
-            if ((base & ~std::size_t{255}) >= units_.size()) continue; // no child can lie there
-            for (std::uint32_t wanted = 1; wanted != 256; ++wanted) {
-                std::size_t const place = base ^ wanted;
-                if (place >= units_.size() || label(units_[place]) != wanted) continue;
-                if (seen[place]) continue; // ends are shared
-                seen[place] = true;
-                std::size_t const next = place ^ offset(units_[place]);
+            if (base >= child.size()) continue; // no child can lie there
+            std::size_t next = child[base];
+            child[base] = 0; // ends are shared
+            for (; next != 0; next = sibling[next - 1]) {
+                std::size_t const place = next - 1, below = place ^ offset(units_[place]);
                 if (has_leaf(units_[place])) {
-                    if (next >= units_.size() || (units_[next] & 0x7FFFFFFF) > texts_.size()) return false;
-                    std::string_view const text = text_at(units_[next] & 0x7FFFFFFF);
+                    if (below >= count || (units_[below] & 0x7FFFFFFF) > texts_.size()) return false;
+                    std::string_view const text = text_at(units_[below] & 0x7FFFFFFF);
                     if (utf8::valid_prefix(text) != text.size()) return false;
                 }
-                waiting.push_back(next);
+                waiting.push_back(below);
             }
         }
         return true;
