@@ -1,6 +1,8 @@
 /// UTF-8 and its ill-formed parts, the Unicode tables' versions, the trie, and BERT's normaliser step by step.
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -191,6 +193,42 @@ TEST_CASE("marks that stay are put in canonical order") {
     }
 }
 
+TEST_CASE("keys are sorted by their bytes, and equal ones stay in their order") {
+    std::mt19937 random(8);
+    std::string const common(100, 'c');
+    for (std::size_t count : {0u, 1u, 2u, 3u, 50u, 255u, 256u, 400u, 3000u})
+        for (std::size_t shared : {0u, 1u, 7u, 8u, 9u, 16u, 40u}) // bytes that most keys begin with
+            for (bool once : {false, true}) {
+                std::set<std::string> seen;
+                std::vector<std::string> keys;
+                while (keys.size() != count) {
+                    std::string key = common.substr(0, random() % 8 ? shared : shared / 2);
+                    for (std::size_t i = random() % 12; i != 0; --i) key += "a\xFF\0b\x01"[random() % 5];
+                    if (!once || seen.insert(key).second) keys.push_back(key);
+                    else if (random() % 2) keys.push_back(*seen.insert(key + std::to_string(keys.size())).first);
+                }
+                uform::List<uform::Trie::Entry> entries;
+                for (std::size_t i = 0; i != count; ++i) entries.push_back({keys[i], static_cast<std::uint32_t>(i)});
+                std::vector<std::size_t> order(count);
+                for (std::size_t i = 0; i != count; ++i) order[i] = i;
+                std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return keys[a] < keys[b]; });
+                bool const distinct = std::set<std::string>(keys.begin(), keys.end()).size() == count;
+                INFO(count << " keys, " << shared << " bytes shared");
+                for (int pass = 0; pass != 2; ++pass) { // of what is sorted already too
+                    CHECK(uform::Trie::sort(entries) == distinct);
+                    REQUIRE(entries.size() == count);
+                    for (std::size_t i = 0; i != count; ++i)
+                        if (entries[i].value != order[i] || entries[i].key != keys[order[i]]) FAIL(i);
+                }
+            }
+    std::vector<std::string> const longest = {std::string(1 << 20, 'x') + "b", std::string(1 << 20, 'x') + "a",
+                                              std::string(1 << 20, 'x')};
+    uform::List<uform::Trie::Entry> entries;
+    for (std::string const &key : longest) entries.push_back({key, static_cast<std::uint32_t>(entries.size())});
+    CHECK(uform::Trie::sort(entries));
+    CHECK((entries[0].value == 2 && entries[1].value == 1 && entries[2].value == 0));
+}
+
 TEST_CASE("the trie finds the longest string that a text begins with") {
     std::mt19937 random(7);
     auto const word = [&](std::size_t most) {
@@ -204,6 +242,7 @@ TEST_CASE("the trie finds the longest string that a text begins with") {
         uform::List<uform::Trie::Entry> entries;
         for (std::size_t i = 0; i != keys.size(); ++i) entries.push_back({keys[i], static_cast<std::uint32_t>(i)});
         uform::Trie trie;
+        if (round % 2) uform::Trie::sort(entries);
         REQUIRE(trie.build(entries));
         for (int i = 0; i != 200; ++i) {
             std::string const text = word(12);
@@ -214,6 +253,15 @@ TEST_CASE("the trie finds the longest string that a text begins with") {
             auto const match = trie.longest(text);
             REQUIRE(match.size == size);
             if (size != 0) REQUIRE(match.value == value);
+            std::size_t before = 0; // all that fit, the shortest first
+            trie.each_prefix(text, [&](std::size_t at, std::uint32_t id) {
+                REQUIRE(at > before);
+                REQUIRE(keys[id] == text.substr(0, at));
+                for (std::size_t j = before + 1; j != at; ++j)
+                    REQUIRE(std::find(keys.begin(), keys.end(), text.substr(0, j)) == keys.end());
+                before = at;
+            });
+            REQUIRE(before == size);
         }
     }
     uform::Trie wide; // every byte below every byte

@@ -1,6 +1,7 @@
 /// The growable array and the sorts of one's own, beside those of the standard library.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <random>
 #include <set>
@@ -88,6 +89,26 @@ TEST_CASE("a list does what a vector does, over random steps, and loses nothing"
         CHECK(list.empty());
     }
     CHECK(alive == 0);
+}
+
+TEST_CASE("numbers of any size are sorted by their bytes, and equal ones stay in their order") {
+    struct Headed {
+        std::uint64_t head;
+        std::size_t place;
+        bool operator==(Headed const &) const = default;
+    };
+    std::mt19937_64 random(9);
+    // Few values and many, which are sorted in two ways; all bits, a byte in the middle, the two outermost, none.
+    for (std::size_t count : {0u, 1u, 2u, 255u, 256u, 257u, 3000u})
+        for (std::uint64_t mask :
+             {~std::uint64_t{0}, std::uint64_t{0xFF0000}, std::uint64_t{0x8000000000000001}, std::uint64_t{0}}) {
+            std::vector<Headed> values;
+            for (std::size_t i = 0; i != count; ++i) values.push_back({random() & mask, i});
+            auto stable = values, sorted = values, room = values;
+            std::stable_sort(stable.begin(), stable.end(), [](auto &a, auto &b) { return a.head < b.head; });
+            uform::radix_sort(sorted.data(), room.data(), count);
+            CHECK(sorted == stable);
+        }
 }
 
 TEST_CASE("sorts and heaps answer what the standard library's do") {

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <new>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "uform/config.hpp"
@@ -23,7 +24,9 @@ template <class T> class List {
     std::size_t size_ = 0, capacity_ = 0;
 
     UFORM_COLD void destroy(std::size_t kept) noexcept {
-        while (size_ != kept) data_[--size_].~T();
+        if constexpr (std::is_trivially_destructible_v<T>) size_ = kept;
+        else
+            while (size_ != kept) data_[--size_].~T();
     }
     UFORM_COLD void move_to(std::size_t capacity) {
         static_assert(noexcept(T(std::declval<T &&>())) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -92,7 +95,7 @@ template <class T> class List {
     /// Copies elements, none of which may lie in this list, to the end.
     UFORM_COLD void append(T const *values, std::size_t count) {
         reserve(size_ + count);
-        for (std::size_t i = 0; i != count; ++i) push_back(T(values[i]));
+        for (std::size_t i = 0; i != count; ++i, ++size_) ::new (static_cast<void *>(data_ + size_)) T(values[i]);
     }
     void append(std::initializer_list<T> values) { append(values.begin(), values.size()); }
     /// Moves what lies at `index` and behind by one element.
@@ -111,7 +114,7 @@ template <class T> class List {
     /// `count` copies of a value, in place of what was there.
     UFORM_COLD void assign(std::size_t count, T const &value) {
         clear(), reserve(count);
-        while (size_ != count) push_back(T(value));
+        for (; size_ != count; ++size_) ::new (static_cast<void *>(data_ + size_)) T(value);
     }
     /// Drops the elements of which `is_dropped(element)` is true.
     template <class IsDropped> void erase_if(IsDropped is_dropped) noexcept {

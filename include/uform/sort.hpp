@@ -75,6 +75,29 @@ template <class T, class Less> void merge_sort(T *values, T *room, std::size_t c
         for (std::size_t i = 0; i != count; ++i) values[i] = from[i];
 }
 
+/// Sorts by the unsigned number `value.head`; of equal ones the first stays first. Of many values takes as many steps
+/// as there are, for each byte in which the numbers differ; `room` is for `count` values.
+template <class T> void radix_sort(T *values, T *room, std::size_t count) noexcept {
+    constexpr std::size_t bytes = sizeof(values->head);
+    if (count < 256)
+        return merge_sort(values, room, count, [](T const &a, T const &b) noexcept { return a.head < b.head; });
+    T *from = values, *to = room;
+    for (std::size_t byte = 0; byte != bytes; ++byte) {
+        std::size_t places[256] = {};
+        for (std::size_t i = 0; i != count; ++i) ++places[from[i].head >> 8 * byte & 255];
+        if (count == 0 || places[from[0].head >> 8 * byte & 255] == count) continue;
+        for (std::size_t digit = 0, next = 0; digit != 256; ++digit) {
+            std::size_t const first = next;
+            next += places[digit], places[digit] = first;
+        }
+        for (std::size_t i = 0; i != count; ++i) to[places[from[i].head >> 8 * byte & 255]++] = from[i];
+        T *const swapped = from;
+        from = to, to = swapped;
+    }
+    if (from != values)
+        for (std::size_t i = 0; i != count; ++i) values[i] = from[i];
+}
+
 /// The place of the first of sorted values that isn't below; `count` where all are. `is_below(value)` tells.
 template <class T, class IsBelow>
 [[nodiscard]] constexpr std::size_t first_not_below(T const *values, std::size_t count, IsBelow is_below) noexcept {

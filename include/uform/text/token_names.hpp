@@ -46,7 +46,10 @@ class TokenNames {
             add(token.id, token.content);
             if (token.special) special_.push_back(token.id);
         }
-        for (Trie::Entry const &entry : entries) add(entry.value, entry.key);
+        for (std::size_t i = 0; i != entries.size(); ++i) {
+            if (i + 16 < entries.size()) __builtin_prefetch(entries[i + 16].key.data()); // they lie about in their file
+            add(entries[i].value, entries[i].key);
+        }
         // Ids are mostly 0, 1, 2 and so on, and then each has its place.
         std::size_t const count = entries.size() + added.size();
         List<Name> sorted(count);

@@ -43,12 +43,13 @@ class Unigram {
     };
 
     /// `pieces` by id, of which the unknown one is `unknown`; of equal ones the last counts. False: too large.
-    [[nodiscard]] bool build(List<Trie::Entry> pieces, List<double> scores, std::uint32_t unknown, bool byte_fallback) {
+    [[nodiscard]] bool build(List<Trie::Entry> const &pieces, List<double> scores, std::uint32_t unknown,
+                             bool byte_fallback) {
         scores_ = std::move(scores), unknown_ = unknown, byte_fallback_ = byte_fallback;
         double least = 0;
         for (std::size_t i = 0; i != scores_.size(); ++i) least = i == 0 || scores_[i] < least ? scores_[i] : least;
         unknown_score_ = least - 10.0;
-        if (!pieces_.build(std::move(pieces))) return false;
+        if (!pieces_.build(pieces)) return false;
         static constexpr char digits[] = "0123456789ABCDEF";
         for (std::size_t i = 0; i != 256; ++i) {
             char const spelled[] = {'<', '0', 'x', digits[i / 16], digits[i % 16], '>'};

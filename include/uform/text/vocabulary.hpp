@@ -26,15 +26,22 @@ class Vocabulary {
     List<Trie::Entry> entries_; // by key
     std::size_t size_ = 0;      // tokens as the file lists them, equal names too where they have ids each
 
+    // Of equal names the last stays.
+    explicit Vocabulary(List<Trie::Entry> entries) : entries_(std::move(entries)) {
+        if (Trie::sort(entries_)) return;
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i != entries_.size(); ++i)
+            if (i + 1 == entries_.size() || entries_[i].key != entries_[i + 1].key) entries_[kept++] = entries_[i];
+        entries_.resize(kept);
+    }
+
   public:
+    Vocabulary() noexcept = default;
     /// Takes tokens in any order; of equal names the last counts, as in the reference.
     ///
     /// Errors  `corrupt`, naming both tokens, where two share an id.
     [[nodiscard]] static Result<Vocabulary> of(List<Trie::Entry> entries, std::string_view file) {
-        Vocabulary result;
-        Trie::sort(entries);
-        for (std::size_t i = 0; i != entries.size(); ++i)
-            if (i + 1 == entries.size() || entries[i].key != entries[i + 1].key) result.entries_.push_back(entries[i]);
+        Vocabulary result(std::move(entries));
         // A table of indices, open addressing: place n holds the first entry of an id that hashes to n or before.
         List<Trie::Entry> const &kept = result.entries_;
         std::size_t places = 16;
@@ -55,11 +62,9 @@ class Vocabulary {
     }
     /// Takes tokens whose ids are their places in a list; of equal names the last counts.
     [[nodiscard]] static Result<Vocabulary> of_list(List<Trie::Entry> entries) {
-        Vocabulary result;
-        result.size_ = entries.size();
-        Trie::sort(entries);
-        for (std::size_t i = 0; i != entries.size(); ++i)
-            if (i + 1 == entries.size() || entries[i].key != entries[i + 1].key) result.entries_.push_back(entries[i]);
+        std::size_t const size = entries.size();
+        Vocabulary result(std::move(entries));
+        result.size_ = size;
         return result;
     }
 

@@ -25,14 +25,14 @@ class WordPiece {
   public:
     /// `vocabulary` has every token once; those that begin with `prefix` continue a word, without it.
     /// False: too large for the trie.
-    bool build(List<Trie::Entry> vocabulary, std::string_view prefix, std::uint32_t unknown,
+    bool build(List<Trie::Entry> const &vocabulary, std::string_view prefix, std::uint32_t unknown,
                std::size_t most_code_points) {
         unknown_ = unknown, most_code_points_ = most_code_points;
         List<Trie::Entry> continuations;
         for (Trie::Entry entry : vocabulary)
             if (entry.key.starts_with(prefix)) continuations.push_back({entry.key.substr(prefix.size()), entry.value});
         // A word may begin with the prefix's characters too, so that the first trie has all tokens.
-        return beginnings_.build(std::move(vocabulary)) && continuations_.build(std::move(continuations));
+        return beginnings_.build(vocabulary) && continuations_.build(continuations);
     }
 
     /// Hands the pieces of a word of so many code points to `sink.take(id, first, last)`, with the bytes of each.
