@@ -24,7 +24,7 @@ for step in "${steps[@]}"; do
   echo "== $step"
   case $step in
   clang) variant clang clang++ || failed+=("$step") ;;
-  sanitize) variant sanitize g++ -Dcpp_args=-Wno-maybe-uninitialized -Doptimization=1 -Ddebug=true -Db_sanitize=address,undefined -Db_lundef=false || failed+=("$step") ;;
+  sanitize) variant sanitize g++ -Dcpp_args=-Wno-maybe-uninitialized,-fno-sanitize-recover=all -Doptimization=1 -Ddebug=true -Db_sanitize=address,undefined -Db_lundef=false || failed+=("$step") ;;
   threads) variant threads clang++ -Doptimization=1 -Ddebug=true -Db_sanitize=thread -Db_lundef=false || failed+=("$step") ;;
   native) variant native g++ -Dcpp_args=-march=native || failed+=("$step") ;;
   mutants) tests/explorer/mutants.py || failed+=("$step") ;;
