@@ -115,6 +115,29 @@ TEST_CASE("components that are not served are refused by name, damaged ones with
           Status::unsupported, {"a+", "Replace"});
     check(&Parts::normalizer, "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\s+\"},\"content\":\"$0\"}",
           Status::unsupported, {"Replace"});
+    // Steps that could make a text of a few bytes take all memory; the same number of others is served.
+    std::string const twice = R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
+    std::string const as_long = R"({"type":"Replace","pattern":{"String":"ab"},"content":"ba"})";
+    std::string const bytes = R"({"type":"ByteLevel"})", form = R"({"type":"NFKD"})", canonical = R"({"type":"NFD"})";
+    auto const times = [](std::size_t count, std::string const &step) {
+        std::string steps = R"({"type":"Sequence","normalizers":[)";
+        for (std::size_t i = 0; i != count; ++i) steps += (i ? "," : "") + step;
+        return steps + "]}";
+    };
+    struct Limit {
+        std::string const &step;
+        std::size_t most; // the greatest power of its growth that isn't above 100,000
+    };
+    for (auto const &[step, most] : {Limit{twice, 16}, {bytes, 16}, {form, 4}, {canonical, 10}, {as_long, 1000}}) {
+        Parts served;
+        served.model = bpe(letters, "\"a b\""), served.normalizer = times(most, step);
+        MadeFolder const folder(served.json());
+        CHECK(uform::Tokenizer::load(folder.path()));
+        check(&Parts::normalizer, times(most + 1, step), Status::unsupported, {most == 1000 ? "1000" : "100000 times"});
+    }
+    check(&Parts::normalizer,
+          R"({"type":"Replace","pattern":{"String":"abc"},"content":")" + std::string(300'001, 'x') + "\"}",
+          Status::unsupported, {"100000 times"});
     check(&Parts::normalizer, "{\"type\":\"Unicode\"}", Status::unsupported, {"Unicode"});
     check(&Parts::post_processor, "{\"type\":\"Odd\"}", Status::unsupported, {"Odd"});
     std::string const roberta = "{\"type\":\"RobertaProcessing\",\"sep\":[\"b\",1],\"cls\":[\"a\",9],"

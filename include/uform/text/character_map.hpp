@@ -134,6 +134,16 @@ class CharacterMap {
         return true;
     }
 
+    /// The most bytes that a byte can become.
+    [[nodiscard]] std::size_t growth() const noexcept {
+        std::size_t longest = 1;
+        for (std::size_t at = 0; at < texts_.size();) {
+            std::size_t const size = text_at(at).size();
+            if (size > longest) longest = size;
+            at += size + 1;
+        }
+        return longest;
+    }
     /// Answers whether anything changed; `to` then has the new text. `failed`: no memory.
     [[nodiscard]] bool apply(TracedPiece from, TracedText &to, bool &failed) const noexcept {
         char const *const begin = from.text.data(), *const end = begin + from.text.size();

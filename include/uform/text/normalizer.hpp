@@ -43,6 +43,16 @@ struct NormalizerStep {
     SplitPattern pattern;
     std::string content; ///< what replaces the pattern, or is prepended
     std::shared_ptr<CharacterMap const> map;
+
+    /// The most bytes that a byte can become, but for what is put in once a text.
+    [[nodiscard]] std::size_t growth() const noexcept {
+        if (kind == Kind::character_map) return map->growth();
+        if (kind == Kind::byte_level) return 2;
+        if (kind == Kind::normal_form) return form.compatible ? 11 : 3; // U+FDFA and U+1D160 grow the most
+        if (kind != Kind::replace) return 1;
+        std::size_t const least = pattern.least_size();
+        return content.size() > least ? (content.size() + least - 1) / least : 1;
+    }
 };
 
 /// Normalises texts, step by step, and knows where each byte came from if asked.

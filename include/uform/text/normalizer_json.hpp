@@ -39,6 +39,8 @@ namespace uform {
 class NormalizerReader {
     std::string_view file_;
     List<NormalizerStep> steps_;
+    std::size_t growth_ = 1;
+    static constexpr std::size_t most_growth_k = 100'000;
     using Kind = NormalizerStep::Kind;
 
     explicit NormalizerReader(std::string_view file) : file_(file) {}
@@ -126,6 +128,11 @@ class NormalizerReader {
         if (!step) return std::move(step).error();
         if (steps_.size() == 1000)
             return Error::of(Status::unsupported, file_, ": more than 1000 normalizers are not served");
+        // Each may make a text longer: the product is limited, so that no short text takes all memory.
+        growth_ *= step->growth() <= most_growth_k ? step->growth() : most_growth_k + 1;
+        if (growth_ > most_growth_k)
+            return Error::of(Status::unsupported, file_, ": normalizers that can make a text more than ", most_growth_k,
+                             " times as long are not served");
         steps_.push_back(std::move(*step));
         return {};
     }

@@ -85,6 +85,8 @@ class SplitPattern {
     }
 
     [[nodiscard]] Kind kind() const noexcept { return kind_; }
+    /// Bytes of the shortest text that it fits, or a bound below.
+    [[nodiscard]] std::size_t least_size() const noexcept { return kind_ == Kind::literal ? text_.size() : 1; }
 
     /// The first place at or behind `from` where it fits.
     [[nodiscard]] Match find(std::string_view text, std::size_t from) const noexcept {
