@@ -1,4 +1,5 @@
-/// Folders without tokenizer.json: vocab.json with merges.txt, and sentencepiece models, against the reference; and
+/// Folders without tokenizer.json: vocab.json with merges.txt, sentencepiece models, and vocab.txt by the class of the
+/// tokenizer, against the reference; and
 /// what is refused of them.
 #include <cstdint>
 #include <cstring>
@@ -124,7 +125,7 @@ TEST_CASE("layouts: ids, bytes, decoded texts and pairs of folders without token
         std::string const vocabulary(json->root().find("vocabulary").string().value());
         INFO(name);
         MadeFolder folder;
-        for (std::string const file : {"vocab.json", "merges.txt", "sentencepiece.bpe.model"})
+        for (std::string const file : {"vocab.json", "merges.txt", "sentencepiece.bpe.model", "vocab.txt"})
             if (std::string const path = layouts() + vocabulary + "/" + file; uform::file_exists(path))
                 folder.write(file, read_file(path));
         uform::JsonValue const files = json->root().find("files");
@@ -167,7 +168,7 @@ TEST_CASE("layouts: ids, bytes, decoded texts and pairs of folders without token
         CHECK(traced.hex() == digest_of(golden.tensor("traced." + name), 0));
         CHECK(decoded.hex() == digest_of(golden.tensor("decoded." + name), 0));
         CHECK(pairs.hex() == digest_of(golden.tensor("pairs." + name), 0));
-        if (name != "roberta" && name != "xlm-roberta" && name != "camembert") continue;
+        if (name != "roberta" && name != "xlm-roberta" && name != "camembert" && name != "mpnet") continue;
         auto const expected = golden.ids("." + name);
         REQUIRE(expected.size() == 220);
         ++with_ids;
@@ -176,8 +177,8 @@ TEST_CASE("layouts: ids, bytes, decoded texts and pairs of folders without token
             CHECK(found[5 * i] == expected[i]);
         }
     }
-    CHECK(cases == 13);
-    CHECK(with_ids == 3);
+    CHECK(cases == 18);
+    CHECK(with_ids == 4);
 }
 
 TEST_CASE("layouts: which files are read") {
@@ -227,6 +228,24 @@ TEST_CASE("layouts: folders of other classes, or of none, are refused by name") 
     for (std::string const file : {"vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model"})
         refused({{file, vocabulary}, {"tokenizer_config.json", class_named("T5TokenizerFast")}}, Status::unsupported,
                 {file, "T5Tokenizer,", "XLMRobertaTokenizer"});
+    // What stands in vocab.txt is another class's affair, whatever the model is.
+    std::string const lines = "[UNK]\n[CLS]\n[SEP]\na\n<s>\n</s>\n";
+    for (std::string const name : {"BertJapaneseTokenizer", "BertweetTokenizer", "PhobertTokenizer", "EsmTokenizer",
+                                   "FunnelTokenizer", "TokenizersBackend", "PreTrainedTokenizerFast", "bertTokenizer"})
+        refused({{"vocab.txt", lines},
+                 {"config.json", "{\"model_type\":\"bert\"}"},
+                 {"tokenizer_config.json", class_named(name)}},
+                Status::unsupported, {"vocab.txt", name == "PreTrainedTokenizerFast" ? "PreTrainedTokenizer" : name});
+    for (std::string const name :
+         {"", "BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer",
+          "ConvBertTokenizer", "SqueezeBertTokenizer", "LayoutLMTokenizer", "LxmertTokenizer",
+          "DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"}) {
+        MadeFolder folder;
+        folder.write("vocab.txt", lines).write("tokenizer_config.json", name.empty() ? "{}" : class_named(name));
+        CHECK(ids_of(load(folder.path()), "a") == Ids{1, 3, 2});
+        folder.write("tokenizer_config.json", class_named("MPNetTokenizer"));
+        CHECK(ids_of(load(folder.path()), "a") == Ids{4, 3, 5});
+    }
     refused({{"spiece.model", small_model}, {"tokenizer_config.json", class_named("XLMRobertaTokenizer")}},
             Status::unsupported, {"spiece.model", "XLMRobertaTokenizer", "sentencepiece.bpe.model"});
     refused({{"tokenizer_config.json", class_named("CamembertTokenizer")}}, Status::io, {"sentencepiece.bpe.model"});

@@ -7,7 +7,8 @@
 
     roberta/        vocab.json and merges.txt
     sentencepiece/  sentencepiece.bpe.model, with a small map of characters, control and user-defined pieces
-    cases.jsonl     a case a line: its name, which of the two vocabularies, and the JSON files beside it, by name
+    wordpiece/      vocab.txt, with the special tokens of BERT and of MPNet
+    cases.jsonl     a case a line: its name, which of the vocabularies, and the JSON files beside it, by name
     golden.safetensors
         digests.CASE  U32 [55, 8]: SHA-256 of the ids of each 20 of ../texts.jsonl
         traced.CASE, decoded.CASE, pairs.CASE  U32 [8]: of the first and last bytes of all tokens, of the decoded bytes,
@@ -18,6 +19,8 @@ A pure function of its code: with these versions, the same bytes.
 """
 
 import argparse
+import collections
+import contextlib
 import hashlib
 import io
 import json
@@ -150,8 +153,25 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
             "special_tokens_map.json": {"mask_token": {**STRIPS, "lstrip": False, "rstrip": True}},
         },
     ),
+    ("mpnet", "wordpiece", {"tokenizer_config.json": {"tokenizer_class": "MPNetTokenizer"}}),
+    ("mpnet-model-type", "wordpiece", {"config.json": {"model_type": "mpnet"}, "tokenizer_config.json": {"do_lower_case": False}}),
+    (
+        "mpnet-renamed",
+        "wordpiece",
+        {
+            "config.json": {"model_type": "mpnet", "tokenizer_class": "MPNetTokenizer"},
+            "tokenizer_config.json": {"cls_token": "[CLS]", "strip_accents": False, "tokenize_chinese_chars": False},
+            "special_tokens_map.json": {"sep_token": "[SEP]", "mask_token": {**STRIPS, "lstrip": False, "rstrip": True}},
+        },
+    ),
+    ("bert-model-type", "wordpiece", {"config.json": {"model_type": "bert"}}),
+    (
+        "electra-of-mpnet",
+        "wordpiece",
+        {"config.json": {"model_type": "mpnet"}, "tokenizer_config.json": {"tokenizer_class": "ElectraTokenizerFast"}},
+    ),
 ]
-WITH_IDS = ("roberta", "xlm-roberta", "camembert")
+WITH_IDS = ("roberta", "xlm-roberta", "camembert", "mpnet")
 
 
 def byte_level(lines: list[str]) -> dict[str, bytes]:
@@ -175,8 +195,8 @@ def sentencepiece_model(lines: list[str]) -> dict[str, bytes]:
     characters = sorted(set("".join(lines)) | set("ﬀﬁﬂﬃﬄ½¼¾²³№℃Ⅳⅷ①⑳㎏㍿ｱｶﾞ！Ａｚ"))
     forms = {c: unicodedata.normalize("NFKC", c) for c in characters}
     rules = [(c, form) for c, form in forms.items() if c != form] + [("e\u0301", "é"), ("A\u030a", "Å"), ("\u200b", "")]
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "rules.tsv")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # the model has the path of the rules in it
+        path = pathlib.Path("rules.tsv")
         spelled = ("\t".join(" ".join(f"{ord(c):X}" for c in side) for side in rule) for rule in rules)
         path.write_text("\n".join(spelled) + "\n", encoding="utf-8")
         buffer = io.BytesIO()
@@ -189,12 +209,23 @@ def sentencepiece_model(lines: list[str]) -> dict[str, bytes]:
     return {"sentencepiece.bpe.model": buffer.getvalue()}
 
 
+def word_pieces(lines: list[str]) -> dict[str, bytes]:
+    lower = [unicodedata.normalize("NFC", line.lower()) for line in lines]
+    words = collections.Counter(word for line in lower for word in line.split() if word.isalpha()).most_common(300)
+    characters = collections.Counter("".join(line for line in lower)).most_common(400)
+    singles = [c for c, _ in characters if not c.isspace() and c.isprintable()]
+    pieces = [word for word, _ in words] + singles + [f"##{c}" for c in singles] + ["##ing", "##er", "The", "É"]
+    special = ["<s>", "<pad>", "</s>", "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    return {"vocab.txt": "".join(f"{piece}\n" for piece in dict.fromkeys([*special, *pieces, "<mask>"])).encode()}
+
+
 def vocabularies() -> dict[str, dict[str, bytes]]:
     lines = script_texts()
     pieces = [*SPECIAL, *sorted({word for line in lines[:200] for word in line.split() if word.isalpha()})[:300]]
     return {
         "roberta": byte_level(lines),
         "sentencepiece": sentencepiece_model(lines),
+        "wordpiece": word_pieces(lines),
         "vocab.txt": {"vocab.txt": "\n".join(dict.fromkeys(pieces)).encode()},  # for random folders only
     }
 
@@ -236,7 +267,7 @@ def sha(lists: list[list[int]]) -> np.ndarray:
 def write(out: pathlib.Path) -> None:
     texts = script_texts()
     made = vocabularies()
-    for name in ("roberta", "sentencepiece"):
+    for name in ("roberta", "sentencepiece", "wordpiece"):
         write_folder(out / name, made[name], {})
     tensors: dict[str, np.ndarray] = {}
     for case, vocabulary, files in CASES:
@@ -329,7 +360,7 @@ def random_files(source: random.Random, kind: str, pieces: list[str]) -> dict[st
             table[key] = value()
 
     roles = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"]
-    if kind == "vocab.txt":
+    if kind in ("vocab.txt", "wordpiece"):
         roles.remove("unk_token")  # the reference's WordPiece wants its piece
     free = kind == "sentencepiece"  # bos, eos, unk, pad and mask become pieces
     config: dict[str, Any] = {"add_prefix_space": source.random() < 0.5} if source.random() < 0.5 else {}
@@ -351,7 +382,7 @@ def random_files(source: random.Random, kind: str, pieces: list[str]) -> dict[st
     names = source.sample([*news, "<mask>", "[MASK]", "<s>"], source.randrange(5))
     ids = source.sample(range(900), len(names))
     maybe(0.4, files, "added_tokens.json", lambda: dict(zip(names, ids)))
-    types = {"roberta": ["roberta"], "sentencepiece": ["xlm-roberta", "camembert"], "vocab.txt": ["bert"]}
+    types = {"roberta": ["roberta"], "sentencepiece": ["xlm-roberta", "camembert"], "vocab.txt": ["bert"], "wordpiece": ["mpnet"]}
     return {"config.json": {"model_type": source.choice(types[kind])}, **files}
 
 
@@ -361,6 +392,7 @@ def compare_folders(path: pathlib.Path, count: int, seed: int) -> int:
     pieces = {
         "roberta": list(json.loads(made["roberta"]["vocab.json"])),
         "vocab.txt": made["vocab.txt"]["vocab.txt"].decode().split("\n"),
+        "wordpiece": made["wordpiece"]["vocab.txt"].decode().split("\n")[:-1],
         "sentencepiece": ["<s>", "</s>", "<unk>", "<pad>", "<mask>"],
     }
     for number in range(count):
@@ -387,7 +419,7 @@ def compare_folders(path: pathlib.Path, count: int, seed: int) -> int:
                 refused[why] = refused.get(why, 0) + 1
                 continue
             wrong = differences(path, folder, tokenizer, "ids", items)
-            if kind != "vocab.txt":  # where lower-casing respells a special token it is no longer one to the reference
+            if kind not in ("vocab.txt", "wordpiece"):  # where lower-casing respells a special token it is no longer one to the reference
                 wrong += differences(path, folder, tokenizer, "decode", items)
             if wrong:
                 print(json.dumps(files, ensure_ascii=False), flush=True)

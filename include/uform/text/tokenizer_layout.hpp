@@ -39,12 +39,22 @@ class TokenizerLayout {
         if (name.ends_with("Fast")) name.resize(name.size() - 4);
         if (!name.empty()) return name;
         static constexpr std::pair<std::string_view, std::string_view> types[] = {
-            {"roberta", "RobertaTokenizer"},
-            {"xlm-roberta", "XLMRobertaTokenizer"},
-            {"camembert", "CamembertTokenizer"}};
+            {"roberta", "RobertaTokenizer"},     {"xlm-roberta", "XLMRobertaTokenizer"},
+            {"camembert", "CamembertTokenizer"}, {"mpnet", "MPNetTokenizer"},
+            {"bert", "BertTokenizer"},           {"distilbert", "BertTokenizer"},
+            {"nomic_bert", "BertTokenizer"}};
         for (auto const &[known, of_type] : types)
             if (type == known) name = of_type;
         return name;
+    }
+    // Whether a class reads vocab.txt as BERT's does; where none is named, it is taken for BERT's.
+    [[nodiscard]] static bool is_bert(std::string_view name) noexcept {
+        for (std::string_view const one :
+             {"", "BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer",
+              "ConvBertTokenizer", "SqueezeBertTokenizer", "LayoutLMTokenizer", "LxmertTokenizer",
+              "DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"})
+            if (one == name) return true;
+        return false;
     }
     [[nodiscard]] UFORM_COLD static Result<TokenizerParts>
     read_sentencepiece(std::string const &folder, std::string const &name, std::string &path) {
@@ -62,8 +72,8 @@ class TokenizerLayout {
   public:
     /// Reads the tokenizer of a folder. `path` becomes the file that holds its vocabulary.
     ///
-    /// Errors  as of the files' readers; `unsupported` where vocab.json or a sentencepiece model stands alone and the
-    ///         class of the tokenizer is none of those served, or isn't named.
+    /// Errors  as of the files' readers; `unsupported` where the class of the tokenizer is none of those served, and
+    ///         where vocab.json or a sentencepiece model stands alone and no class is named.
     [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder, std::string &path) {
         std::string const json = path = join_path(folder, "tokenizer.json");
         if (file_exists(path)) {
@@ -82,14 +92,15 @@ class TokenizerLayout {
         }
         if (*name == "XLMRobertaTokenizer" || *name == "CamembertTokenizer")
             return read_sentencepiece(folder, *name, path);
+        bool const is_mpnet = *name == "MPNetTokenizer";
         path = join_path(folder, "vocab.txt");
-        if (file_exists(path)) {
+        if (file_exists(path) && (is_mpnet || is_bert(*name))) {
             auto const file = File::map(path);
             if (!file) return file.error();
-            return VocabTxt::read(folder, file->text(), path);
+            return VocabTxt::read(folder, file->text(), path, is_mpnet);
         }
         for (std::string_view const file :
-             {"vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model"}) {
+             {"vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model"}) {
             if (path = join_path(folder, file); !file_exists(path)) continue;
             if (name->empty())
                 return Error::of(Status::unsupported, path, ": neither ", join_path(folder, "tokenizer_config.json"),
@@ -97,7 +108,8 @@ class TokenizerLayout {
                                  "{\"tokenizer_class\": \"RobertaTokenizer\"} there, or XLMRobertaTokenizer, "
                                  "CamembertTokenizer");
             return Error::of(Status::unsupported, path, ": not served without a tokenizer.json for the class ", *name,
-                             ", only for RobertaTokenizer, XLMRobertaTokenizer and CamembertTokenizer");
+                             ", only for BertTokenizer, MPNetTokenizer, RobertaTokenizer, XLMRobertaTokenizer and "
+                             "CamembertTokenizer");
         }
         path = json;
         return Error::of(Status::io, path,

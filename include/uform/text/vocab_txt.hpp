@@ -26,9 +26,12 @@ class VocabTxt {
     SpecialTokens special_;
     TokenizerParts parts_;
 
-    static constexpr SpecialTokens::Defaults defaults_{{"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}};
+    bool is_mpnet_;
 
-    explicit VocabTxt(SpecialTokens special) : special_(std::move(special)) {}
+    static constexpr SpecialTokens::Defaults bert_{{"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}},
+        mpnet_{{"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"}, true};
+
+    VocabTxt(SpecialTokens special, bool is_mpnet) : special_(std::move(special)), is_mpnet_(is_mpnet) {}
 
     [[nodiscard]] UFORM_COLD static Result<List<Trie::Entry>> read_lines(std::string_view text,
                                                                          std::string const &path) {
@@ -76,14 +79,15 @@ class VocabTxt {
         auto const vocabulary = Vocabulary::of(std::move(*entries), path);
         if (!vocabulary) return vocabulary.error();
         if (auto done = special_.add_to(parts_, *vocabulary); !done) return done;
-        auto const begin = special_.id_of(TokenRole::classifier, parts_, *vocabulary, path);
-        auto const end = special_.id_of(TokenRole::separator, parts_, *vocabulary, path);
-        for (auto const *id : {&begin, &end})
-            if (!*id) return id->error();
-        using Kind = Framing::Item::Kind; // [CLS] a [SEP] b [SEP]
-        parts_.framing.single = {{Kind::special, *begin, 0}, {Kind::first, 0, 0}, {Kind::special, *end, 0}};
-        parts_.framing.pair = parts_.framing.single;
-        parts_.framing.pair.append({{Kind::second, 0, 1}, {Kind::special, *end, 1}});
+        if (auto done = special_.frame(parts_, *vocabulary, TokenRole::classifier, TokenRole::separator, path); !done)
+            return done;
+        if (is_mpnet_) {
+            parts_.framing.trims_offsets = true, parts_.framing.prefix_space = false;
+        } else { // [CLS] a [SEP] b [SEP]
+            Framing::Item const end = parts_.framing.single.back();
+            parts_.framing.pair = parts_.framing.single;
+            parts_.framing.pair.append({{Framing::Item::Kind::second, 0, 1}, {end.kind, end.id, 1}});
+        }
         std::string_view const unknown = special_.name_of(TokenRole::unknown);
         auto const unknown_id = vocabulary->find(unknown);
         if (!unknown_id)
@@ -101,15 +105,15 @@ class VocabTxt {
     }
 
   public:
-    /// Reads the folder whose vocab.txt has this text.
+    /// Reads the folder whose vocab.txt has this text, as BERT's class of tokenizers or as MPNet's.
     ///
-    /// Errors  `corrupt` for damaged files, and for [UNK], [CLS] or [SEP] missing from the vocabulary; `unsupported`
-    ///         for `never_split`; `io` for a file that can't be read. All name the file.
+    /// Errors  `corrupt` for damaged files, and for [UNK], [CLS] or [SEP], or what takes their place, missing from the
+    ///         vocabulary; `unsupported` for `never_split`; `io` for a file that can't be read. All name the file.
     [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder, std::string_view text,
-                                                                std::string const &path) {
-        auto special = SpecialTokens::read(folder, defaults_);
+                                                                std::string const &path, bool is_mpnet) {
+        auto special = SpecialTokens::read(folder, is_mpnet ? mpnet_ : bert_);
         if (!special) return std::move(special).error();
-        VocabTxt reader(std::move(*special));
+        VocabTxt reader(std::move(*special), is_mpnet);
         if (auto done = reader.read_all(text, path); !done) return done.error();
         return std::move(reader.parts_);
     }
