@@ -40,7 +40,8 @@ inline void run_tokenizer_configuration(std::uint8_t const *data, std::size_t si
     case 2: {
         complete = folder.write_all(input, {config, map, "added_tokens.json", "vocab.txt"});
         std::vector<char> const text = exact();
-        (void)uform::VocabTxt::read(folder.path(), {text.data(), text.size()}, "vocab.txt");
+        for (bool const is_mpnet : {false, true})
+            (void)uform::VocabTxt::read(folder.path(), {text.data(), text.size()}, "vocab.txt", is_mpnet);
         break;
     }
     case 3: complete = folder.write_all(input, {config, map, "added_tokens.json", "vocab.json", "merges.txt"}); break;
