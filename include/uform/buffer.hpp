@@ -10,7 +10,25 @@
 #include <type_traits>
 #include <utility>
 
+#include "uform/config.hpp"
+
 namespace uform {
+
+/// What `Buffer::reserve` does where it grows, once for all types, whose elements take `size` bytes: moves the `used`
+/// elements to a block for `count` or more. False if it can't be had, and nothing is changed then.
+[[nodiscard]] UFORM_COLD inline bool grow_block(void *&data, std::size_t &capacity, std::size_t used, std::size_t count,
+                                                std::size_t size) noexcept {
+    std::size_t const most = (PTRDIFF_MAX - 64) / size, more = capacity + capacity / 2;
+    if (count > most) return false;
+    std::size_t const wanted = more < count ? count : more > most ? most : more;
+    std::size_t const bytes = (wanted * size + 63) / 64 * 64;
+    void *const block = std::aligned_alloc(64, bytes);
+    if (!block) return false;
+    if (used) std::memcpy(block, data, used * size);
+    std::free(data);
+    data = block, capacity = bytes / size;
+    return true;
+}
 
 /// Elements of a trivial type, end to end, 64-byte aligned. Move-only.
 ///
@@ -55,16 +73,9 @@ template <class T> class Buffer {
     /// Room for `count` elements in all, at least half as much again as before where it grows.
     [[nodiscard]] bool reserve(std::size_t count) noexcept {
         if (count <= capacity_) return true;
-        std::size_t const most = (PTRDIFF_MAX - 64) / sizeof(T);
-        if (count > most) return false;
-        std::size_t wanted = capacity_ + capacity_ / 2;
-        wanted = wanted < count ? count : wanted > most ? most : wanted;
-        std::size_t const bytes = (wanted * sizeof(T) + 63) / 64 * 64;
-        auto *data = static_cast<T *>(std::aligned_alloc(64, bytes));
-        if (!data) return false;
-        if (size_) std::memcpy(static_cast<void *>(data), data_, size_ * sizeof(T));
-        std::free(data_);
-        data_ = data, capacity_ = bytes / sizeof(T);
+        void *data = data_;
+        if (!grow_block(data, capacity_, size_, count, sizeof(T))) return false;
+        data_ = static_cast<T *>(data);
         return true;
     }
     /// `count` elements; new ones hold anything.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <new>
 #include <span>
@@ -15,7 +16,21 @@
 
 namespace uform {
 
-/// Elements of any type whose move doesn't throw, end to end. Grows to twice its size, and never shrinks.
+/// Memory for `capacity` elements of `size` bytes each. Errors: `std::bad_alloc`.
+[[nodiscard]] UFORM_COLD inline void *list_memory(std::size_t capacity, std::size_t size) {
+    return ::operator new(capacity > PTRDIFF_MAX / size ? SIZE_MAX : capacity * size); // SIZE_MAX throws
+}
+/// The same with the first `used` elements of `data`, whose memory is given back, copied as bytes.
+[[nodiscard]] UFORM_COLD inline void *move_list_memory(void *data, std::size_t used, std::size_t capacity,
+                                                       std::size_t size) {
+    void *const memory = list_memory(capacity, size);
+    if (used) std::memcpy(memory, data, used * size);
+    ::operator delete(data);
+    return memory;
+}
+
+/// Elements of any type whose move doesn't throw, end to end. Grows to twice its size, and never shrinks. What is done
+/// to plain bytes is done by functions that all types share, or where it is asked for.
 ///
 /// Errors  `std::bad_alloc` where there is no memory, as of `std::vector`; the content stays as it was.
 ///         `Buffer` reports instead, and is for the path of a call.
@@ -23,21 +38,36 @@ template <class T> class List {
     T *data_ = nullptr;
     std::size_t size_ = 0, capacity_ = 0;
 
-    UFORM_COLD void destroy(std::size_t kept) noexcept {
+    void destroy(std::size_t kept) noexcept {
         if constexpr (std::is_trivially_destructible_v<T>) size_ = kept;
         else
             while (size_ != kept) data_[--size_].~T();
     }
-    UFORM_COLD void move_to(std::size_t capacity) {
-        static_assert(noexcept(T(std::declval<T &&>())) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-        auto *const data = static_cast<T *>(
-            ::operator new(capacity > PTRDIFF_MAX / sizeof(T) ? SIZE_MAX : capacity * sizeof(T))); // SIZE_MAX throws
-        for (std::size_t i = 0; i != size_; ++i) {
-            ::new (static_cast<void *>(data + i)) T(std::move(data_[i]));
-            data_[i].~T();
-        }
+    UFORM_COLD void release() noexcept {
+        destroy(0);
+        ::operator delete(data_);
+    }
+    static void move_one(T *to, T *from) noexcept {
+        ::new (static_cast<void *>(to)) T(std::move(*from));
+        from->~T();
+    }
+    UFORM_COLD void move_each_to(std::size_t capacity) {
+        auto *const data = static_cast<T *>(list_memory(capacity, sizeof(T)));
+        for (std::size_t i = 0; i != size_; ++i) move_one(data + i, data_ + i);
         ::operator delete(data_);
         data_ = data, capacity_ = capacity;
+    }
+    void move_to(std::size_t capacity) {
+        static_assert(noexcept(T(std::declval<T &&>())) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            data_ = static_cast<T *>(move_list_memory(data_, size_, capacity, sizeof(T)));
+            capacity_ = capacity;
+        } else {
+            move_each_to(capacity);
+        }
+    }
+    void make_room() {
+        if (size_ == capacity_) move_to(size_ ? 2 * size_ : 1);
     }
 
   public:
@@ -51,9 +81,9 @@ template <class T> class List {
         swap(other);
         return *this;
     }
-    UFORM_COLD ~List() {
-        destroy(0);
-        ::operator delete(data_);
+    ~List() {
+        if constexpr (std::is_trivially_destructible_v<T>) ::operator delete(data_);
+        else release();
     }
     void swap(List &other) noexcept {
         T *const data = data_; // `std::swap` would be one more function of each type
@@ -82,12 +112,12 @@ template <class T> class List {
     }
 
     /// Room for `count` elements in all.
-    UFORM_COLD void reserve(std::size_t count) {
+    void reserve(std::size_t count) {
         if (count > capacity_) move_to(count);
     }
     /// Adds an element, and answers where it lies until the next one is added.
     UFORM_COLD T &push_back(T value) {
-        if (size_ == capacity_) move_to(size_ ? 2 * size_ : 1);
+        make_room();
         T *const place = ::new (static_cast<void *>(data_ + size_)) T(std::move(value));
         ++size_;
         return *place;
@@ -100,8 +130,10 @@ template <class T> class List {
     void append(std::initializer_list<T> values) { append(values.begin(), values.size()); }
     /// Moves what lies at `index` and behind by one element.
     UFORM_COLD void insert(std::size_t index, T value) {
-        push_back(std::move(value));
-        for (std::size_t i = size_ - 1; i != index; --i) std::swap(data_[i], data_[i - 1]);
+        make_room();
+        for (std::size_t i = size_; i != index; --i) move_one(data_ + i, data_ + i - 1);
+        ::new (static_cast<void *>(data_ + index)) T(std::move(value));
+        ++size_;
     }
     void pop_back() noexcept { destroy(size_ - 1); }
     void clear() noexcept { destroy(0); }
