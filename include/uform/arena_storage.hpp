@@ -18,24 +18,18 @@ namespace uform {
 /// What a place may hold: a scalar, or `std::byte` where the scalar is known when the program runs only.
 template <class T> concept PlaceScalar = RowScalar<T> || std::same_as<T, std::byte>;
 
+/// What a place says of any scalar.
+struct PlaceKey {
+    void const *arena = nullptr;
+    std::uint64_t draft = 0;
+    std::uint32_t index = 0;
+};
 /// Names an output's rows between `place` and `publish`. Plain data; means nothing to another draft.
-template <PlaceScalar T> struct Place {
-    void const *arena = nullptr;
-    std::uint64_t draft = 0;
-    std::uint32_t index = 0;
-};
+template <PlaceScalar T> struct Place : PlaceKey {};
 /// As `Place`, with offsets.
-template <PlaceScalar T> struct RaggedPlace {
-    void const *arena = nullptr;
-    std::uint64_t draft = 0;
-    std::uint32_t index = 0;
-};
+template <PlaceScalar T> struct RaggedPlace : PlaceKey {};
 /// As `Place`, in host memory for every residency: for ids and counts that the caller reads at once.
-template <RowScalar T> struct HostPlace {
-    void const *arena = nullptr;
-    std::uint64_t draft = 0;
-    std::uint32_t index = 0;
-};
+template <RowScalar T> struct HostPlace : PlaceKey {};
 
 /// Where an output's rows lie, and whether offsets part them.
 enum class PieceKind : std::uint8_t { rows, ragged, host_rows };
@@ -64,7 +58,7 @@ template <class R> struct ArenaStorage {
     explicit ArenaStorage(typename R::Block::Origin origin) noexcept : block(origin) {}
 
     void note_capacity() noexcept { capacity.store(block.capacity(), std::memory_order_relaxed); }
-    template <class AnyPlace> [[nodiscard]] Piece *find(AnyPlace place, PieceKind kind) noexcept {
+    [[nodiscard]] Piece *find(PlaceKey const &place, PieceKind kind) noexcept {
         if (place.draft != draft || place.index >= current.size()) return nullptr;
         return current[place.index].kind == kind ? &current[place.index] : nullptr;
     }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "uform/arena_storage.hpp"
+#include "uform/config.hpp"
 #include "uform/lease.hpp"
 #include "uform/ram.hpp" // what is in host memory, of any residency's arena
 #include "uform/residency.hpp"
@@ -44,14 +45,14 @@ template <class R> class Published {
         view.offsets_ = piece.offsets, view.texts_ = piece.texts;
     }
     /// For a caller that holds a pin, or the lease: the table of places is the next call's as soon as it commits.
-    template <class View, class AnyPlace> [[nodiscard]] View held(AnyPlace place, PieceKind kind) const noexcept {
+    template <class View> [[nodiscard]] View held(PlaceKey const &place, PieceKind kind) const noexcept {
         View view;
         if (!stamp_.slot || place.arena != stamp_.slot) return view;
         auto const *piece = stamp_.slot->template get<ArenaStorage<R>>().find(place, kind);
         if (piece) fill(view, *piece), mark(view, stamp_);
         return view;
     }
-    template <class View, class AnyPlace> [[nodiscard]] View make(AnyPlace place, PieceKind kind) const noexcept {
+    template <class View> [[nodiscard]] View make(PlaceKey const &place, PieceKind kind) const noexcept {
         if (auto const pin = stamp_.pin()) return held<View>(place, kind);
         View stale;
         if (place.arena == stamp_.slot && !stamp_.is_current()) mark(stale, stamp_);
@@ -83,7 +84,8 @@ template <class R> class Published {
 
 /// The views of a pinned result need no pin of their own to be made. Of a guard that was moved from they are stale.
 template <class R> class PinnedAccessors<Published<R>> : public PinnedView<Published<R>> {
-    template <class View, class AnyPlace> [[nodiscard]] View look_up(AnyPlace place, PieceKind kind) const noexcept {
+    template <class View>
+    [[nodiscard]] UFORM_NEVER_INLINE View look_up(PlaceKey const &place, PieceKind kind) const noexcept { // nine a call
         if (this->pin_.slot()) return this->template held<View>(place, kind);
         return this->template make<View>(place, kind);
     }
@@ -131,14 +133,13 @@ template <class R> class [[nodiscard]] Draft {
         need += (bytes + 63) / 64 * 64;
         return true;
     }
-    template <class AnyPlace>
-    [[nodiscard]] AnyPlace add(Scalar scalar, std::size_t texts, std::size_t rows, std::size_t columns,
-                               PieceKind kind) noexcept {
+    [[nodiscard]] UFORM_NEVER_INLINE PlaceKey add(Scalar scalar, std::size_t texts, std::size_t rows,
+                                                  std::size_t columns, PieceKind kind) noexcept {
         if (!slot_) return {};
         auto &arena = storage();
         auto const fault = [&](Error error) {
             if (!arena.fault) arena.fault.emplace(std::move(error));
-            return AnyPlace{};
+            return PlaceKey{};
         };
         bool const ragged = kind == PieceKind::ragged;
         if (scalar_bits(scalar) == 0)
@@ -162,7 +163,7 @@ template <class R> class [[nodiscard]] Draft {
         piece->rows = rows, piece->texts = texts, piece->at = at, piece->offsets_at = offsets_at;
         piece->columns = static_cast<std::uint32_t>(columns), piece->stride_bytes = static_cast<std::uint32_t>(stride);
         piece->scalar = scalar, piece->kind = kind, piece->data = nullptr, piece->offsets = nullptr;
-        return AnyPlace{slot_, slot_->drafts, static_cast<std::uint32_t>(arena.drafted.size() - 1)};
+        return {slot_, slot_->drafts, static_cast<std::uint32_t>(arena.drafted.size() - 1)};
     }
 
   public:
@@ -176,25 +177,25 @@ template <class R> class [[nodiscard]] Draft {
     /// Room for `[rows, columns]` at most, 64-byte aligned. What can't be had is answered by `commit`.
     /// A place that no view is made of is scratch. Its bytes hold anything until they are written.
     template <RowScalar T> [[nodiscard]] Place<T> place(std::size_t rows, std::size_t columns) noexcept {
-        return add<Place<T>>(scalar_of<T>, 0, rows, columns, PieceKind::rows);
+        return {add(scalar_of<T>, 0, rows, columns, PieceKind::rows)};
     }
     /// The same, parted into `texts` by offsets `[texts + 1]` that the caller writes; rows past the last offset aren't
     /// published.
     template <RowScalar T>
     [[nodiscard]] RaggedPlace<T> place_ragged(std::size_t texts, std::size_t rows, std::size_t columns) noexcept {
-        return add<RaggedPlace<T>>(scalar_of<T>, texts, rows, columns, PieceKind::ragged);
+        return {add(scalar_of<T>, texts, rows, columns, PieceKind::ragged)};
     }
     /// The same two for a scalar that is known when the program runs only: the writing hands out bytes.
     [[nodiscard]] Place<std::byte> place(Scalar scalar, std::size_t rows, std::size_t columns) noexcept {
-        return add<Place<std::byte>>(scalar, 0, rows, columns, PieceKind::rows);
+        return {add(scalar, 0, rows, columns, PieceKind::rows)};
     }
     [[nodiscard]] RaggedPlace<std::byte> place_ragged(Scalar scalar, std::size_t texts, std::size_t rows,
                                                       std::size_t columns) noexcept {
-        return add<RaggedPlace<std::byte>>(scalar, texts, rows, columns, PieceKind::ragged);
+        return {add(scalar, texts, rows, columns, PieceKind::ragged)};
     }
     /// The same as `place`, in host memory for every residency.
     template <RowScalar T> [[nodiscard]] HostPlace<T> place_host(std::size_t rows, std::size_t columns) noexcept {
-        return add<HostPlace<T>>(scalar_of<T>, 0, rows, columns, PieceKind::host_rows);
+        return {add(scalar_of<T>, 0, rows, columns, PieceKind::host_rows)};
     }
 
     /// Whose arena it is; null once it was committed or moved from.
@@ -223,7 +224,7 @@ template <class R> class [[nodiscard]] Draft {
         if (need > limit)
             return refusal(Error::of(Status::out_of_memory, "the outputs take ", need,
                                      " bytes, and the arena's limit is ", limit));
-        if (auto prepared = arena.block.prepare(ends.need_, limit); !prepared) return std::move(prepared).error();
+        if (auto prepared = arena.block.prepare(ends.need_, limit); !prepared) return prepared.error();
         switch (slot->lease.commit()) {
         case LeaseStep::done: break;
         case LeaseStep::pinned: return Error::fixed(Status::contended, "a reader holds the arena's rows");
@@ -237,7 +238,7 @@ template <class R> class [[nodiscard]] Draft {
         (void)arena.drafted.reserve(arena.current.size()); // so that a second call of a shape allocates nothing
         arena.draft = slot->drafts, arena.used = ends.need_;
         arena.block.poison_all();
-        if (!accepted) return std::move(accepted).error();
+        if (!accepted) return accepted.error();
         for (auto &piece : arena.current) {
             std::size_t const bytes = piece.rows * piece.stride_bytes;
             if (piece.kind == PieceKind::host_rows) {
@@ -262,7 +263,7 @@ template <class R> class [[nodiscard]] Writing {
     friend class Draft<R>;
     explicit Writing(Slot *slot) noexcept : slot_(slot) {}
     [[nodiscard]] ArenaStorage<R> &storage() const noexcept { return slot_->template get<ArenaStorage<R>>(); }
-    template <class AnyPlace> [[nodiscard]] Piece *find(AnyPlace place, PieceKind kind) const noexcept {
+    [[nodiscard]] Piece *find(PlaceKey const &place, PieceKind kind) const noexcept {
         return slot_ && place.arena == slot_ ? storage().find(place, kind) : nullptr;
     }
     void fail() noexcept {
@@ -306,7 +307,7 @@ template <class R> class [[nodiscard]] Writing {
     [[nodiscard]] Result<Stamp> end(bool pinned) noexcept {
         if (!slot_) return Error::fixed(Status::invalid_argument, "the writing was moved from or published before");
         if (auto fault = check_offsets()) return fail(), *fault;
-        if (auto finished = storage().block.finish(); !finished) return fail(), std::move(finished).error();
+        if (auto finished = storage().block.finish(); !finished) return fail(), finished.error();
         note_used();
         Slot *slot = std::exchange(slot_, nullptr);
         Stamp stamp{slot, 0};
