@@ -40,6 +40,14 @@ UFORM_ALWAYS_INLINE UFORM_TARGET_AVX2 __m256 gelu(__m256 x) noexcept {
     return _mm256_fmadd_ps(magnitude, sum, _mm256_mul_ps(x, _mm256_set1_ps(0.5f)));
 }
 
+/// GELU of a tile that was just stored, so that it is still in the first cache: beside the sums its table would not fit
+/// the registers, and one function for all tiles is enough.
+UFORM_TARGET_AVX2 UFORM_NEVER_INLINE inline void gelu_rows(float *out, std::size_t stride, std::size_t rows,
+                                                           std::size_t columns) noexcept {
+    for (std::size_t i = 0; i < rows; ++i, out += stride)
+        for (std::size_t j = 0; j < columns; j += 8) _mm256_storeu_ps(out + j, gelu(_mm256_loadu_ps(out + j)));
+}
+
 /// 2^x for x < 127.5, within one unit in the last place; 0 where the result would be subnormal; NaN stays NaN.
 UFORM_ALWAYS_INLINE UFORM_TARGET_AVX2 __m256 power_of_two(__m256 x) noexcept {
     __m256 const normal = _mm256_cmp_ps(x, _mm256_set1_ps(PowerOfTwo::smallest_k), _CMP_NLT_UQ);
@@ -130,12 +138,7 @@ template <std::size_t rows, std::size_t vectors> UFORM_TARGET_AVX2 void multiply
 #pragma GCC unroll 16
         for (std::size_t j = 0; j < vectors; ++j) _mm256_storeu_ps(tile.out + i * tile.out_stride + 8 * j, sums[i][j]);
 
-    if (tile.gelu) // after the stores: the table needs the registers, and the tile is still in the first cache
-        for (std::size_t i = 0; i < rows; ++i)
-            for (std::size_t j = 0; j < vectors; ++j) {
-                float *const out = tile.out + i * tile.out_stride + 8 * j;
-                _mm256_storeu_ps(out, gelu(_mm256_loadu_ps(out)));
-            }
+    if (tile.gelu) gelu_rows(tile.out, tile.out_stride, rows, 8 * vectors);
 }
 
 /// `multiply` for 1 to `sizeof...(counts)` rows.

@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "uform/config.hpp"
+
 namespace uform {
 
 /// Whether none of `count` floats is infinite or NaN.
 ///
 /// Looks at the bits, so that it holds under -ffast-math too: an exponent of all ones overflows into the sign bit when
 /// one is added to it. Any alignment. Memory  allocates nothing. Threads: any.
-[[nodiscard]] inline bool all_finite(float const *values, std::size_t count) noexcept {
+[[nodiscard]] UFORM_NEVER_INLINE inline bool all_finite(float const *values, std::size_t count) noexcept {
     constexpr std::size_t block = 64; // of fixed size, so that compilers vectorise it even at -O2
     constexpr std::uint32_t magnitude = 0x7fffffffu, one_exponent = 0x00800000u;
     std::uint32_t bits[block] = {}, overflows = 0;

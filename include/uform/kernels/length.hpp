@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "uform/config.hpp"
 #include "uform/math.hpp"
 
 namespace uform {
@@ -13,7 +14,7 @@ namespace uform {
 /// Errors  none: NaN and infinity give what they give in double precision.
 /// Order   the squares are added in double precision, in order, in eight sums that are added at the end; the same bits
 ///         for every instruction set.
-[[nodiscard]] inline double euclidean_length(float const *vector, std::size_t count) noexcept {
+[[nodiscard]] UFORM_NEVER_INLINE inline double euclidean_length(float const *vector, std::size_t count) noexcept {
     constexpr std::size_t lanes = 8;
     double sums[lanes] = {};
     std::size_t const whole = count / lanes * lanes;

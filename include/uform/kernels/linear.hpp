@@ -49,8 +49,8 @@ inline void place_linear(PackedLinear &layer, std::byte *memory) noexcept {
 }
 
 /// Packs the weights [inputs] and the bias of one output, both times `scale`. Distinct outputs from any threads.
-inline void pack_output(PackedLinear const &layer, std::size_t output, float const *weights, float bias,
-                        float scale = 1.0f) noexcept {
+UFORM_NEVER_INLINE inline void pack_output(PackedLinear const &layer, std::size_t output, float const *weights,
+                                           float bias, float scale = 1.0f) noexcept {
     std::size_t const width = layer.width;
     auto *word = reinterpret_cast<float *>(layer.panels + output / width * layer.panel_bytes()) + output % width;
     for (std::size_t k = 0; k < layer.inputs; ++k, word += width) *word = weights[k] * scale;

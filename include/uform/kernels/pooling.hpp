@@ -8,6 +8,7 @@
 #include <span>
 
 #include "uform/architecture.hpp"
+#include "uform/config.hpp"
 #include "uform/kernels/length.hpp"
 #include "uform/math.hpp"
 
@@ -77,7 +78,7 @@ inline void pool(std::span<Pooling const> ways, float const *states, std::size_t
 ///
 /// Order   the squares are added in double precision, in order; the same bits for every instruction set.
 /// Source  torch.nn.functional.normalize, with its default ε.
-inline void normalize(float *vector, std::size_t count) noexcept {
+UFORM_NEVER_INLINE inline void normalize(float *vector, std::size_t count) noexcept {
     double const divisor = unit_divisor(vector, count);
     for (std::size_t i = 0; i < count; ++i) vector[i] = static_cast<float>(static_cast<double>(vector[i]) / divisor);
 }

@@ -75,6 +75,13 @@ UFORM_ALWAYS_INLINE Four multiply_add(float factor, Four b, Four c) noexcept {
     return sums;
 }
 
+/// GELU of a tile that was just stored: one function for all tiles is enough.
+UFORM_NEVER_INLINE inline void gelu_rows(float *out, std::size_t stride, std::size_t rows,
+                                         std::size_t columns) noexcept {
+    for (std::size_t i = 0; i < rows; ++i, out += stride)
+        for (std::size_t j = 0; j < columns; ++j) out[j] = gelu(out[j]);
+}
+
 /// See `TileFunction`. `rows` × `vectors` sums of four lanes.
 template <std::size_t rows, std::size_t vectors> void multiply(Tile const &tile) noexcept {
     Four sums[rows][vectors] = {};
@@ -102,10 +109,10 @@ template <std::size_t rows, std::size_t vectors> void multiply(Tile const &tile)
             if (tile.row_scales) out[j] *= tile.row_scales[i];
             else if (tile.bias) out[j] += tile.bias[j];
             if (tile.residual) out[j] += (tile.residual + static_cast<std::ptrdiff_t>(i) * tile.residual_stride)[j];
-            if (tile.gelu) out[j] = gelu(out[j]);
         }
         std::memcpy(tile.out + i * tile.out_stride, out, sizeof out);
     }
+    if (tile.gelu) gelu_rows(tile.out, tile.out_stride, rows, four_k * vectors);
 }
 
 /// `multiply` for 1 to `sizeof...(counts)` rows.

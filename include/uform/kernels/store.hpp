@@ -78,7 +78,7 @@ inline void store_b1(float const *row, std::size_t columns, void *into) noexcept
 /// Memory  allocates nothing; 512 bytes of stack. Threads: any, for distinct `into`.
 /// Order   the squares of i8's length are added in double precision, as in `normalize`: the bits depend on the row
 /// alone. Source  `numpy.packbits` for b1, whose order sentence-transformers and FAISS have too.
-inline void store_row(Scalar scalar, float const *row, std::size_t columns, void *into) noexcept {
+UFORM_NEVER_INLINE inline void store_row(Scalar scalar, float const *row, std::size_t columns, void *into) noexcept {
     if (columns == 0) return;
     switch (scalar) {
     case Scalar::f32: std::memcpy(into, row, columns * sizeof(float)); break;
