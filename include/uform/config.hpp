@@ -22,6 +22,7 @@
 
 /// Code that must be the same in every unit, whatever its options, or whose calls would cost more than its work.
 #define UFORM_ALWAYS_INLINE inline __attribute__((always_inline))
+/// Code of some size that is asked for in several places, where a call costs nothing beside its work.
 #define UFORM_NEVER_INLINE __attribute__((noinline))
 #define UFORM_RESTRICT __restrict
 /// Code of errors and of loading: never inlined, built small, and what leads to it is taken for unlikely.

@@ -86,7 +86,7 @@ class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
     submit(std::shared_ptr<Parts const> model, EncodingParts const &parts, Executor<Ram> const &executor,
            CallRequest const &request, Arena<Ram> &arena) noexcept {
         auto draft = arena.begin(Holder::none);
-        if (!draft) return std::move(draft).error();
+        if (!draft) return draft.error();
         if (executor.queue().is_forked()) return executor.queue().start().error(); // its mutexes may be held for ever
         auto const no_memory = [] { return Error::fixed(Status::out_of_memory, "no memory for a deferred call"); };
         auto *const state = executor.states().lend<DeferredEncode>();

@@ -239,10 +239,10 @@ Encoded<Ram> EncodeCall::views(AnyPublished const &published, Places const &plac
 
 inline Result<Pinned<Encoded<Ram>>> EncodeCall::run(Draft<Ram> draft, Team *team) noexcept {
     if (!team) return no_workspace();
-    if (auto done = prepare(*team); !done) return std::move(done).error();
+    if (auto done = prepare(*team); !done) return done.error();
     Places const places = place(draft);
     auto writing = std::move(draft).commit();
-    if (!writing) return std::move(writing).error();
+    if (!writing) return writing.error();
     open(*writing, places);
     compute_all(*team);
 
@@ -253,7 +253,7 @@ inline Result<Pinned<Encoded<Ram>>> EncodeCall::run(Draft<Ram> draft, Team *team
     if (request_.asks(Outputs::sparse))
         outputs_.join_sparse(*workspace_, writing->offsets(places.sparse_ids), writing->offsets(places.sparse_weights));
     auto published = std::move(*writing).publish_pinned();
-    if (!published) return std::move(published).error();
+    if (!published) return published.error();
     Encoded<Ram> const encoded = views(*published, places);
     return (*std::move(published)).with(encoded);
 }
@@ -265,8 +265,8 @@ template <class Lend>
                                               Lend const &lend) noexcept {
     EncodeCall call(parts, request);
     auto draft = arena.begin();
-    if (!draft) return std::move(draft).error();
-    if (auto checked = call.check(*draft); !checked) return std::move(checked).error();
+    if (!draft) return draft.error();
+    if (auto checked = call.check(*draft); !checked) return checked.error();
     auto const session = lend();
     auto const pinned = call.run(*std::move(draft), session.team());
     if (!pinned) return pinned.error();

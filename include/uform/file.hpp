@@ -30,9 +30,7 @@ namespace uform {
 
 /// `name` inside `folder`, with one slash between them; `name` alone if the folder is empty.
 [[nodiscard]] inline std::string join_path(std::string_view folder, std::string_view name) {
-    std::string path(folder);
-    if (!path.empty() && path.back() != '/') path += '/';
-    return path += name;
+    return joined(folder, folder.empty() || folder.back() == '/' ? "" : "/", name);
 }
 
 /// A regular file mapped read-only. Move-only; what `bytes()` answers lives as long as the object it was moved into.

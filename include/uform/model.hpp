@@ -59,14 +59,14 @@ class ModelState {
     friend class Model;
 
   public:
-    ModelState(Checkpoint checkpoint, EncodingParts parts)
+    UFORM_COLD ModelState(Checkpoint &&checkpoint, EncodingParts &&parts)
         : checkpoint_(std::move(checkpoint)), parts_(std::move(parts)), warnings_(parts_.configuration.warnings) {
-        for (auto const &[name, text] : parts_.configuration.prompts) prompts_.push_back(name);
-        for (auto const &warning : parts_.tokenizer.warnings()) warnings_.push_back(warning);
+        for (auto const &[name, text] : parts_.configuration.prompts) prompts_.push_back(std::string(name));
+        for (auto const &warning : parts_.tokenizer.warnings()) warnings_.push_back(std::string(warning));
     }
     ModelState(ModelState const &) = delete;
     ModelState &operator=(ModelState const &) = delete;
-    ~ModelState() {
+    UFORM_COLD ~ModelState() {
         while (idle_) delete std::exchange(idle_, idle_->next);
     }
 
@@ -172,13 +172,13 @@ class Model : public Verbs<Model, Ram, Encoded<Ram>> {
         if (!file_exists(folder))
             return Error::of(Status::io, folder, ": no such folder; names on a hub aren't fetched");
         auto configuration = read_configuration(folder);
-        if (!configuration) return std::move(configuration).error();
+        if (!configuration) return configuration.error();
         std::string const &place = configuration->transformer_folder;
         std::vector<std::string> markers;
         if (auto const &late = configuration->late_interaction) markers = {late->query.marker, late->document.marker};
         auto tokenizer =
             Tokenizer::load(place, {.lowercase_first = configuration->lowercase_first, .markers = markers});
-        if (!tokenizer) return std::move(tokenizer).error();
+        if (!tokenizer) return tokenizer.error();
         EncoderConfiguration const &asked = configuration->encoder;
         if (tokenizer->vocabulary_size() > asked.vocabulary_size)
             return Error::of(Status::corrupt, place, ": the tokenizer has ids up to ", tokenizer->vocabulary_size() - 1,
@@ -193,12 +193,12 @@ class Model : public Verbs<Model, Ram, Encoded<Ram>> {
                                      " of at most ", role->length, " tokens, as the length of their role says, and ",
                                      tokenizer->special_tokens_count(), " of them are special");
         auto checkpoint = Checkpoint::open(place);
-        if (!checkpoint) return std::move(checkpoint).error();
+        if (!checkpoint) return checkpoint.error();
 
         auto encoder = Encoder::load(asked, configuration->max_sequence_length, *checkpoint, set, place);
-        if (!encoder) return std::move(encoder).error();
+        if (!encoder) return encoder.error();
         auto modules = ModuleChain::load(configuration->vector_modules, configuration->pooled_columns(), set);
-        if (!modules) return std::move(modules).error();
+        if (!modules) return modules.error();
         EncodingParts parts{*std::move(configuration),
                             *std::move(tokenizer),
                             *std::move(encoder),
@@ -208,7 +208,7 @@ class Model : public Verbs<Model, Ram, Encoded<Ram>> {
                             {},
                             {},
                             {}};
-        if (auto loaded = load_heads(parts, *checkpoint, set); !loaded) return std::move(loaded).error();
+        if (auto loaded = load_heads(parts, *checkpoint, set); !loaded) return loaded.error();
         parts.spell_names();
         checkpoint->drop_pages(); // all were read once; of the tables only rows in use come back
         return Model(std::make_shared<ModelState const>(*std::move(checkpoint), std::move(parts)));

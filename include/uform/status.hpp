@@ -65,14 +65,14 @@ class MessagePart {
   public:
     /// No text.
     constexpr MessagePart() noexcept : digits_() {}
-    MessagePart(std::string_view text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
-    MessagePart(std::string const &text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
-    MessagePart(char const *text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
-    MessagePart(long long number) noexcept {
+    UFORM_COLD MessagePart(std::string_view text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
+    UFORM_COLD MessagePart(std::string const &text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
+    UFORM_COLD MessagePart(char const *text UFORM_LIFETIMEBOUND) noexcept : text_(text) {}
+    UFORM_COLD MessagePart(long long number) noexcept {
         auto const bits = static_cast<std::uint64_t>(number);
         spell(number < 0 ? std::uint64_t{0} - bits : bits, number < 0);
     }
-    MessagePart(unsigned long long number) noexcept { spell(number, false); }
+    UFORM_COLD MessagePart(unsigned long long number) noexcept { spell(number, false); }
     MessagePart(int number) noexcept : MessagePart(static_cast<long long>(number)) {}
     MessagePart(long number) noexcept : MessagePart(static_cast<long long>(number)) {}
     MessagePart(unsigned number) noexcept : MessagePart(static_cast<unsigned long long>(number)) {}
@@ -85,6 +85,17 @@ class MessagePart {
 
 /// Stands for each part that a message doesn't have.
 inline constexpr MessagePart no_part;
+
+/// The parts end to end: one function for every text that is put together while a folder is loaded, where each `+` of
+/// strings would be built in place. Errors: `std::bad_alloc`.
+[[nodiscard]] UFORM_COLD inline std::string joined(MessagePart const &a, MessagePart const &b = no_part,
+                                                   MessagePart const &c = no_part, MessagePart const &d = no_part,
+                                                   MessagePart const &e = no_part, MessagePart const &f = no_part,
+                                                   MessagePart const &g = no_part) {
+    std::string text;
+    for (auto const *part : {&a, &b, &c, &d, &e, &f, &g}) text += part->text();
+    return text;
+}
 
 /// What went wrong: a status that isn't `success`, and a message that names the file, tensor, argument or limit.
 ///
@@ -157,8 +168,7 @@ class Error : public std::exception {
         return error;
     }
 
-    UFORM_COLD Error(Error const &other) noexcept : std::exception(other) { share(other); }
-    UFORM_COLD Error(Error &&other) noexcept : std::exception(other) { share(other); }
+    UFORM_COLD Error(Error const &other) noexcept : std::exception(other) { share(other); } // also where it is moved
     Error &operator=(Error const &other) noexcept {
         Error const keep(other); // may be this one
         drop(), share(keep);
@@ -250,7 +260,7 @@ template <class T> class [[nodiscard]] Result {
     Result() noexcept requires is_void : value_(), has_value_(true) {}
     Result(Stored value) noexcept(std::is_nothrow_move_constructible_v<Stored>) requires(!is_void)
         : value_(std::move(value)), has_value_(true) {}
-    Result(Error error) noexcept : error_(std::move(error)), has_value_(false) {}
+    Result(Error const &error) noexcept : error_(error), has_value_(false) {} // shares the message
 
     Result(Result const &other) requires std::is_copy_constructible_v<Stored> { construct(other); }
     Result(Result &&other) noexcept(std::is_nothrow_move_constructible_v<Stored>) { construct(std::move(other)); }

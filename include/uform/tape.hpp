@@ -180,7 +180,7 @@ class Tape {
     /// Copies the texts of a range. Errors: `out_of_memory`.
     template <TextRange Range> [[nodiscard]] static Result<Tape> from(Range &&texts) {
         Tape tape;
-        if (auto done = tape.assign(texts); !done) return std::move(done).error();
+        if (auto done = tape.assign(texts); !done) return done.error();
         return tape;
     }
 

@@ -33,7 +33,7 @@ load_late_interaction(EncodingParts const &parts, Checkpoint const &checkpoint, 
             return Projection::load(from, one.name, inputs, one.columns, one.has_bias, one.activation, set, one.folder);
         };
         auto projection = one.folder == place ? load(checkpoint) : Checkpoint::open(one.folder).and_then(load);
-        if (!projection) return std::move(projection).error();
+        if (!projection) return projection.error();
         late.projections.push_back(*std::move(projection));
         inputs = one.columns;
     }
@@ -63,18 +63,18 @@ load_late_interaction(EncodingParts const &parts, Checkpoint const &checkpoint, 
     if (folder.classifier) {
         auto const kind = folder.classifier->per_token ? HeadKind::token_classifier : HeadKind::classifier;
         auto head = Head::load(kind, folder.encoder, folder.classifier->labels.size(), checkpoint, set, place);
-        if (!head) return std::move(head).error();
+        if (!head) return head.error();
         parts.classifier.emplace(*std::move(head));
     }
     if (folder.sparse) {
         auto head = Head::load(HeadKind::masked_language, folder.encoder, folder.encoder.vocabulary_size, checkpoint,
                                set, place);
-        if (!head) return std::move(head).error();
+        if (!head) return head.error();
         parts.vocabulary.emplace(*std::move(head));
     }
     if (folder.late_interaction) {
         auto late = load_late_interaction(parts, checkpoint, set);
-        if (!late) return std::move(late).error();
+        if (!late) return late.error();
         parts.late.emplace(*std::move(late));
     }
     return {};

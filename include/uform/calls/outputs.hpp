@@ -12,6 +12,7 @@
 #include "uform/calls/parts.hpp"
 #include "uform/calls/request.hpp"
 #include "uform/calls/workspace.hpp"
+#include "uform/config.hpp"
 #include "uform/encoder/chunks.hpp"
 #include "uform/encoder/module_chain.hpp"
 #include "uform/kernels/finite.hpp"
@@ -42,7 +43,7 @@ struct OutputRows {
 };
 
 /// What the scores of one row go through. Sums and exponentials in double precision.
-inline void activate_scores(ScoreActivation activation, float *scores, std::size_t count) noexcept {
+UFORM_NEVER_INLINE inline void activate_scores(ScoreActivation activation, float *scores, std::size_t count) noexcept {
     if (activation == ScoreActivation::sigmoid)
         for (std::size_t i = 0; i < count; ++i)
             scores[i] = static_cast<float>(1 / (1 + math::exp(-static_cast<double>(scores[i]))));
@@ -142,7 +143,7 @@ inline CallOutputs::Scratch CallOutputs::layout() const noexcept {
     return parts;
 }
 
-inline void CallOutputs::check(float const *values, std::size_t count, std::size_t text) noexcept {
+UFORM_NEVER_INLINE inline void CallOutputs::check(float const *values, std::size_t count, std::size_t text) noexcept {
     if (all_finite(values, count)) return;
     for (std::size_t first = not_finite_.load(std::memory_order_relaxed);
          text < first && !not_finite_.compare_exchange_weak(first, text, std::memory_order_relaxed);) {

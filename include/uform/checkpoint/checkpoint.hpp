@@ -62,7 +62,7 @@ class Checkpoint {
 
 UFORM_COLD inline Result<void> Checkpoint::add(std::string const &path) {
     auto file = Safetensors::open(path, static_cast<std::uint32_t>(files_.size()));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     files_.push_back(*std::move(file));
     return {};
 }
@@ -81,9 +81,9 @@ UFORM_COLD inline Result<void> Checkpoint::join(std::string_view folder) noexcep
 
 UFORM_COLD inline Result<void> Checkpoint::add_shards(std::string const &folder, std::string const &index_path) {
     auto file = File::map(index_path);
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     auto json = Json::parse(file->text(), index_path);
-    if (!json) return std::move(json).error();
+    if (!json) return json.error();
     JsonValue const map = json->root().find("weight_map");
     if (!map.is(JsonKind::object))
         return Error::of(Status::corrupt, index_path, ": weight_map is ", json_kind_name(map.kind()),
@@ -161,7 +161,7 @@ UFORM_COLD inline Result<Checkpoint> Checkpoint::open(std::string const &folder)
         opened = Error::of(Status::io, folder,
                            ": no weights here: neither model.safetensors nor model.safetensors.index.json");
     }
-    if (!opened) return std::move(opened).error();
+    if (!opened) return opened.error();
     return checkpoint;
 }
 

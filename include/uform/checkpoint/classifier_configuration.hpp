@@ -60,9 +60,9 @@ inline constexpr std::size_t most_labels_k = 1'000'000;
     bool const is_counted = !fields.is_absent("num_labels"), is_named = !fields.is_absent("id2label");
     std::size_t const count = is_counted ? fields.count("num_labels", 2, most_labels_k) : is_named ? names.size() : 2;
     if (!is_named) {
-        for (std::size_t id = 0; id != count; ++id) labels.push_back("LABEL_" + std::to_string(id));
+        for (std::size_t id = 0; id != count; ++id) labels.push_back(joined("LABEL_", id));
     } else if (!names.is(JsonKind::object) || names.size() == 0 || names.size() > most_labels_k) {
-        fields.refuse_type("id2label", "an object of 1 to " + std::to_string(most_labels_k) + " labels");
+        fields.refuse_type("id2label", joined("an object of 1 to ", most_labels_k, " labels"));
     } else if (names.size() != count) {
         fields.refuse(Status::corrupt, "num_labels", " is ", count, ", and id2label has ", names.size(), " labels");
     }
@@ -107,7 +107,7 @@ UFORM_COLD inline void check_label_ids(Fields &fields, std::vector<std::string> 
 [[nodiscard]] UFORM_COLD inline Result<ClassifierConfiguration> read_classifier_configuration(std::string path,
                                                                                               bool per_token) {
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     ClassifierConfiguration classifier{.labels = read_labels(fields), .per_token = per_token};
     check_label_ids(fields, classifier.labels);

@@ -40,7 +40,7 @@ struct FolderConfiguration {
     bool normalize = false;              ///< vectors are divided by their length, at the end
     std::size_t max_sequence_length = 0; ///< in tokens, special ones included; at most the position table's rows
     bool lowercase_first = false;        ///< texts are lower-cased before the tokenizer's own steps
-    Prompts prompts = SentenceConfiguration{}.prompts;
+    Prompts prompts = usual_prompts();
     std::optional<std::string> default_prompt_name; ///< put before a text for which no prompt was asked
     Similarity similarity = Similarity::cosine;
     std::optional<ClassifierConfiguration> classifier;
@@ -75,8 +75,8 @@ UFORM_COLD inline void settle_length(FolderConfiguration &folder, std::optional<
     std::size_t const wanted = asked ? *asked : tokenizer ? *tokenizer : folder.encoder.longest_text();
     folder.max_sequence_length = wanted < most ? wanted : most;
     if (asked && *asked > most)
-        folder.warnings.push_back(folder.transformer_folder + ": max_seq_length is " + std::to_string(*asked) +
-                                  ", but positions end at " + std::to_string(most) + " tokens: texts are cut to those");
+        folder.warnings.push_back(joined(folder.transformer_folder, ": max_seq_length is ", *asked,
+                                         ", but positions end at ", most, " tokens: texts are cut to those"));
 }
 
 /// Reads the modules that follow the pooling, each with what it is given and answers.
@@ -86,7 +86,7 @@ UFORM_COLD inline void settle_length(FolderConfiguration &folder, std::optional<
 read_vector_modules(std::string const &folder, List<ModulePath> const &paths, FolderConfiguration &configuration) {
     for (ModulePath const &one : paths) {
         auto read = read_vector_module(one.kind, join_path(folder, one.path), configuration.dimensions());
-        if (!read) return std::move(read).error();
+        if (!read) return read.error();
         configuration.vector_modules.push_back(*std::move(read));
     }
     auto &modules = configuration.vector_modules;
@@ -106,9 +106,9 @@ read_vector_modules(std::string const &folder, List<ModulePath> const &paths, Fo
     auto const settled = [&](std::string_view what, std::optional<std::size_t> asked) {
         std::size_t const most = most_tokens(folder.encoder, true);
         if (asked && *asked > most)
-            folder.warnings.push_back(folder.transformer_folder + ": " + std::string(what) + " is " +
-                                      std::to_string(*asked) + ", but positions end at " + std::to_string(most) +
-                                      " tokens: texts are cut to those");
+            folder.warnings.push_back(
+                joined(folder.transformer_folder, ": ", what, " is ", *asked,
+                       joined(", but positions end at ", most, " tokens: texts are cut to those")));
         return !asked ? folder.max_sequence_length : *asked < most ? *asked : most;
     };
     late.document.length = settled("the length of documents", roles.document);
@@ -146,7 +146,7 @@ read_vector_modules(std::string const &folder, List<ModulePath> const &paths, Fo
         for (ModulePath const &one : modules->after) {
             if (one.kind != ModuleKind::token_mask) continue;
             auto words = read_skipped_words(join_path(join_path(folder, one.path), "config.json"));
-            if (!words) return std::move(words).error();
+            if (!words) return words.error();
             late.skipped_words = *std::move(words), has_mask = true;
         }
         if (!has_mask && settings.roles.expansion)
@@ -155,7 +155,7 @@ read_vector_modules(std::string const &folder, List<ModulePath> const &paths, Fo
                              "no vectors");
     } else {
         auto projection = read_stanford_projection(place, columns);
-        if (!projection) return std::move(projection).error();
+        if (!projection) return projection.error();
         late.projections.push_back(*std::move(projection));
         set_prompt(configuration.prompts, "query", settings.query_prefix);
         set_prompt(configuration.prompts, "document", settings.document_prefix);
@@ -172,7 +172,7 @@ read_vector_modules(std::string const &folder, List<ModulePath> const &paths, Fo
     if (auto const &expansion = settings.roles.expansion) {
         auto token = expansion->token ? Result<std::string>(*expansion->token)
                                       : read_expansion_token(place, configuration.encoder.architecture);
-        if (!token) return std::move(token).error();
+        if (!token) return token.error();
         late.expansion_token = *std::move(token);
     }
     return settle_role_lengths(configuration, settings.roles);
@@ -191,7 +191,7 @@ inline constexpr std::string_view sequence_classifier_k = "ForSequenceClassifica
 /// Reads the labels and activations of a classifier.
 [[nodiscard]] UFORM_COLD inline Result<void> read_classifier(bool per_token, FolderConfiguration &configuration) {
     auto read = read_classifier_configuration(join_path(configuration.transformer_folder, "config.json"), per_token);
-    if (!read) return std::move(read).error();
+    if (!read) return read.error();
     configuration.classifier = *std::move(read);
     return {};
 }
@@ -202,7 +202,7 @@ inline constexpr std::string_view sequence_classifier_k = "ForSequenceClassifica
     auto const &classes = configuration.encoder.architectures;
     if (was_saved_from(configuration.encoder, stanford_class_k)) {
         auto settings = read_stanford_metadata(join_path(folder, "artifact.metadata"));
-        if (!settings) return std::move(settings).error();
+        if (!settings) return settings.error();
         return read_late_interaction(folder, FolderKind::late_interaction, nullptr, *std::move(settings),
                                      configuration);
     }
@@ -223,7 +223,7 @@ inline constexpr std::string_view sequence_classifier_k = "ForSequenceClassifica
     switch (sentence.kind) {
     case FolderKind::embeddings: {
         auto pooling = read_pooling_configuration(pooling_path, encoder.hidden_size);
-        if (!pooling) return std::move(pooling).error();
+        if (!pooling) return pooling.error();
         configuration.pooling = *std::move(pooling);
         return read_vector_modules(folder, modules.after, configuration);
     }
@@ -267,13 +267,13 @@ inline constexpr std::string_view sequence_classifier_k = "ForSequenceClassifica
         auto const sentence_path = join_path(folder, "config_sentence_transformers.json");
         if (file_exists(sentence_path)) {
             auto read = read_sentence_configuration(sentence_path, configuration.warnings);
-            if (!read) return std::move(read).error();
+            if (!read) return read.error();
             sentence = *std::move(read);
             configuration.prompts = sentence.prompts, configuration.similarity = sentence.similarity;
             configuration.default_prompt_name = sentence.default_prompt_name;
         }
         auto read = read_modules(std::move(path), sentence.kind, sentence_path);
-        if (!read) return std::move(read).error();
+        if (!read) return read.error();
         modules = *std::move(read);
     }
     auto &place = configuration.transformer_folder;
@@ -282,7 +282,7 @@ inline constexpr std::string_view sequence_classifier_k = "ForSequenceClassifica
     if (auto adapter = join_path(place, "adapter_config.json"); file_exists(adapter))
         return Error::of(Status::unsupported, adapter, ": adapters aren't served; merge it into the weights");
     auto encoder = read_encoder_configuration(join_path(place, "config.json"));
-    if (!encoder) return std::move(encoder).error();
+    if (!encoder) return encoder.error();
     configuration.encoder = *std::move(encoder);
 
     auto const tokenizer_length = read_tokenizer_length(place);
@@ -305,7 +305,7 @@ inline constexpr std::string_view sequence_classifier_k = "ForSequenceClassifica
     settle_length(configuration, asked, *tokenizer_length);
     auto read = modules ? read_with_modules(folder, *modules, std::move(sentence), configuration)
                         : read_without_modules(folder, configuration);
-    if (!read) return std::move(read).error();
+    if (!read) return read.error();
     return configuration;
 }
 

@@ -66,7 +66,7 @@ UFORM_COLD inline void read_architectures(Fields &fields, std::string_view prefi
         if (!is_known)
             return fields.refuse(Status::unsupported, "architectures", ": ", *name, " isn't served; ", prefix,
                                  "Model and the ", prefix, "For… classes are");
-        encoder.architectures.emplace_back(*name);
+        encoder.architectures.push_back(std::string(*name));
     }
 }
 
@@ -234,19 +234,21 @@ UFORM_COLD inline void read_local_layers(Fields &fields, EncoderConfiguration &e
     std::size_t const every = fields.count("global_attn_every_n_layers", 3, 1'000'000);
     if (fields.is_absent("layer_types")) {
         if (fields.error()) return;
-        for (std::size_t i = 0; i != encoder.layers; ++i) encoder.local_layers.push_back(i % every != 0);
+        encoder.local_layers = std::vector<bool>(encoder.layers);
+        for (std::size_t i = 0; i != encoder.layers; ++i) encoder.local_layers[i] = i % every != 0;
         return;
     }
     JsonValue const list = fields.find("layer_types");
     if (!list.is(JsonKind::array) || list.size() != encoder.layers)
         return fields.refuse_type("layer_types",
-                                  "an array of one kind for each of the " + std::to_string(encoder.layers) + " layers");
+                                  joined("an array of one kind for each of the ", encoder.layers, " layers"));
+    encoder.local_layers = std::vector<bool>(list.size());
     for (std::size_t i = 0; i != list.size(); ++i) {
         bool const local = list[i].string() == "sliding_attention";
         if (!local && list[i].string() != "full_attention")
             return fields.refuse(Status::unsupported, "layer_types", ": ", shown(list[i]),
                                  " isn't served; full_attention and sliding_attention are");
-        encoder.local_layers.push_back(local);
+        encoder.local_layers[i] = local;
     }
 }
 
@@ -371,7 +373,7 @@ inline void refuse_own_code(Fields &fields, EncoderFamily const &family) noexcep
 ///         the folder's own, a decoder, and quantised weights. Each names the file, the key and the value.
 [[nodiscard]] UFORM_COLD inline Result<EncoderConfiguration> read_encoder_configuration(std::string path) {
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     EncoderConfiguration encoder;
 
@@ -379,7 +381,7 @@ inline void refuse_own_code(Fields &fields, EncoderFamily const &family) noexcep
     std::string served;
     for (EncoderFamily const &one : encoder_families_k) {
         if (fields.find("model_type").string() == one.model_type) family = &one;
-        served += (served.empty() ? "\"" : ", \"") + std::string(one.model_type) + "\"";
+        served += joined(served.empty() ? "\"" : ", \"", one.model_type, "\"");
     }
     if (!family)
         return Error::of(Status::unsupported, file->path, ": model_type is ", shown(fields.find("model_type")), "; ",

@@ -20,10 +20,10 @@ namespace uform {
 
 /// A value as messages show it: a string in quotes, a number in digits, and only the kind of what is larger.
 [[nodiscard]] UFORM_COLD inline std::string shown(JsonValue value) {
-    if (auto const text = value.string()) return "\"" + std::string(*text) + "\"";
+    if (auto const text = value.string()) return joined("\"", *text, "\"");
     if (auto const truth = value.boolean()) return *truth ? "true" : "false";
-    if (auto const integer = value.integer()) return std::to_string(*integer);
-    if (auto const natural = value.natural()) return std::to_string(*natural);
+    if (auto const integer = value.integer()) return joined(*integer);
+    if (auto const natural = value.natural()) return joined(*natural);
     if (auto const number = value.number()) {
         char digits[32];
         return {digits, std::to_chars(digits, digits + sizeof digits, *number).ptr};
@@ -50,7 +50,7 @@ class Fields {
     [[nodiscard]] JsonValue object() const noexcept { return object_; }
     [[nodiscard]] JsonValue find(std::string_view key) const noexcept { return object_.find(key); }
     /// Whether a key isn't there, or is `null`.
-    [[nodiscard]] bool is_absent(std::string_view key) const noexcept {
+    [[nodiscard]] UFORM_COLD bool is_absent(std::string_view key) const noexcept {
         JsonValue const value = find(key);
         return !value || value.is(JsonKind::null);
     }
@@ -58,7 +58,7 @@ class Fields {
     /// The first thing that was wrong, if any was.
     [[nodiscard]] std::optional<Error> const &error() const noexcept UFORM_LIFETIMEBOUND { return error_; }
     /// Keeps the error of an object inside this one, unless there is one already.
-    void adopt(Error const &error) noexcept {
+    UFORM_COLD void adopt(Error const &error) noexcept {
         if (!error_) error_.emplace(error);
     }
     /// Keeps an error about a key, unless there is one already.
@@ -81,26 +81,26 @@ class Fields {
     }
 
     /// An integer from 1 to `most`.
-    [[nodiscard]] std::size_t count(std::string_view key, std::size_t fallback, std::size_t most) {
+    [[nodiscard]] UFORM_COLD std::size_t count(std::string_view key, std::size_t fallback, std::size_t most) {
         JsonValue const value = find(key);
         if (!value) return fallback;
         auto const number = value.natural();
         if (number && *number != 0 && *number <= most) return static_cast<std::size_t>(*number);
-        refuse_type(key, "an integer from 1 to " + std::to_string(most));
+        refuse_type(key, joined("an integer from 1 to ", most));
         return fallback;
     }
-    [[nodiscard]] bool boolean(std::string_view key, bool fallback) {
+    [[nodiscard]] UFORM_COLD bool boolean(std::string_view key, bool fallback) {
         JsonValue const value = find(key);
         if (value && !value.is(JsonKind::boolean)) refuse_type(key, "true or false");
         return value.boolean().value_or(fallback);
     }
-    [[nodiscard]] double number(std::string_view key, double fallback) {
+    [[nodiscard]] UFORM_COLD double number(std::string_view key, double fallback) {
         JsonValue const value = find(key);
         if (value && !value.number()) refuse_type(key, "a number");
         return value.number().value_or(fallback);
     }
     /// Valid as long as the file's object; the fallback is handed through.
-    [[nodiscard]] std::string_view text(std::string_view key, std::string_view fallback) {
+    [[nodiscard]] UFORM_COLD std::string_view text(std::string_view key, std::string_view fallback) {
         JsonValue const value = find(key);
         if (value && !value.is(JsonKind::string)) refuse_type(key, "a string");
         return value.string().value_or(fallback);
@@ -115,9 +115,9 @@ struct JsonFile {
     /// Errors  `io` if it can't be read, `corrupt` if it isn't JSON, `out_of_memory`.
     [[nodiscard]] UFORM_COLD static Result<JsonFile> read(std::string path) {
         auto file = File::map(path);
-        if (!file) return std::move(file).error();
+        if (!file) return file.error();
         auto json = Json::parse(file->text(), path);
-        if (!json) return std::move(json).error();
+        if (!json) return json.error();
         return JsonFile{std::move(path), *std::move(json)};
     }
     /// The same for a file whose value must be an object; another is `corrupt`.

@@ -75,7 +75,8 @@ struct LateInteractionConfiguration {
 /// The marks that PyLate and Stanford's code skip in documents unless told otherwise: `string.punctuation` of Python.
 [[nodiscard]] UFORM_COLD inline std::vector<std::string> punctuation_words() {
     std::vector<std::string> words;
-    for (char const mark : std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")) words.emplace_back(1, mark);
+    for (char const mark : std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"))
+        words.push_back(std::string(1, mark));
     return words;
 }
 
@@ -91,13 +92,13 @@ struct LateInteractionConfiguration {
         auto place = join_path(folder, one.path);
         if (one.kind == ModuleKind::normalize) { // without the key it would read a vector that isn't there
             auto file = JsonFile::read_object(join_path(place, "config.json"));
-            if (!file) return std::move(file).error();
+            if (!file) return file.error();
             if (!file->fields().find("module_input_name"))
                 return Error::of(Status::unsupported, file->path, ": module_input_name is missing; \"", input,
                                  "\" is served");
         }
         auto module = read_vector_module(one.kind, std::move(place), columns, input);
-        if (!module) return std::move(module).error();
+        if (!module) return module.error();
         late.normalizes |= one.kind == ModuleKind::normalize;
         if (one.kind == ModuleKind::normalize) continue;
         columns = module->columns;
@@ -116,7 +117,7 @@ struct LateInteractionConfiguration {
 [[nodiscard]] UFORM_COLD inline Result<std::vector<std::string>> read_skipped_words(std::string path) {
     if (!file_exists(path)) return std::vector<std::string>();
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     fields.refuse_others({"skiplist_words", "skiplist_tasks", "keep_only_token_ids"},
                          ": an unknown key of a MultiVectorMask");
@@ -126,7 +127,7 @@ struct LateInteractionConfiguration {
                              (tasks.is(JsonKind::array) && tasks.size() == 1 && tasks[0].string() == "document");
     if (!is_document && !words.empty())
         fields.refuse(Status::unsupported, "skiplist_tasks", " is ",
-                      tasks.size() == 1 ? shown(tasks[0]) + " in an array" : shown(tasks),
+                      tasks.size() == 1 ? joined(shown(tasks[0]), " in an array") : shown(tasks),
                       "; [\"document\"] is served");
     if (!fields.is_absent("keep_only_token_ids") && !(kept.is(JsonKind::array) && kept.size() == 0))
         fields.refuse(Status::unsupported, "keep_only_token_ids", " is ", shown(kept), ", which isn't served");
@@ -142,7 +143,7 @@ struct LateInteractionConfiguration {
         auto path = join_path(folder, name);
         if (!file_exists(path)) continue;
         auto file = JsonFile::read_object(std::move(path));
-        if (!file) return std::move(file).error();
+        if (!file) return file.error();
         Fields fields = file->fields();
         if (fields.is_absent(key)) continue;
         JsonValue const value = fields.find(key);
@@ -161,7 +162,7 @@ struct LateInteractionConfiguration {
 [[nodiscard]] UFORM_COLD inline Result<std::string> read_expansion_token(std::string const &folder,
                                                                          Architecture architecture) {
     auto mask = read_special_token(folder, "mask_token");
-    if (!mask) return std::move(mask).error();
+    if (!mask) return mask.error();
     if (*mask) return **std::move(mask);
     switch (architecture) {
     case Architecture::bert:
@@ -172,7 +173,7 @@ struct LateInteractionConfiguration {
     case Architecture::modernbert: break; // its tokenizer's class has no tokens of its own
     }
     auto end = read_special_token(folder, "eos_token");
-    if (!end) return std::move(end).error();
+    if (!end) return end.error();
     if (*end) return **std::move(end);
     return Error::of(Status::unsupported, join_path(folder, "tokenizer_config.json"),
                      ": neither mask_token nor eos_token is there, and one of them is to fill queries");
@@ -190,11 +191,11 @@ struct LateInteractionConfiguration {
     late.skipped_words = punctuation_words();
     if (!file_exists(path)) return late;
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     auto const marker = [&](std::string_view key, std::string &prefix) {
         if (fields.is_absent(key)) return;
-        if (auto const text = fields.text(key, {}); !text.empty()) prefix = std::string(text) + " ";
+        if (auto const text = fields.text(key, {}); !text.empty()) prefix = joined(text, " ");
     };
     marker("query_token_id", late.query_prefix), marker("doc_token_id", late.document_prefix);
     late.roles.document = read_length(fields, "doc_maxlen");
@@ -215,7 +216,7 @@ struct LateInteractionConfiguration {
 [[nodiscard]] UFORM_COLD inline Result<TokenProjection> read_stanford_projection(std::string const &folder,
                                                                                  std::size_t columns) {
     auto checkpoint = Checkpoint::open(folder);
-    if (!checkpoint) return std::move(checkpoint).error();
+    if (!checkpoint) return checkpoint.error();
     TensorView const *const weight = checkpoint->find("linear.weight");
     if (!weight)
         return Error::of(Status::corrupt, folder,

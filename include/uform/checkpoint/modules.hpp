@@ -177,7 +177,7 @@ struct ModulePaths {
 [[nodiscard]] UFORM_COLD inline Result<ModulePaths>
 read_modules(std::string file_path, FolderKind folder = FolderKind::embeddings, std::string_view kind_path = {}) {
     auto file = JsonFile::read(std::move(file_path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     JsonValue const list = file->json.root();
     if (!list.is(JsonKind::array))
         return Error::of(Status::corrupt, file->path, ": its value is ", shown(list), ", not an array of modules");
@@ -187,7 +187,7 @@ read_modules(std::string file_path, FolderKind folder = FolderKind::embeddings, 
     bool const is_late = folder == FolderKind::late_interaction || folder == FolderKind::pylate;
     bool has_dense = false;
     for (std::size_t i = 0; i != list.size(); ++i) {
-        std::string const place = "module " + std::to_string(i) + ": ";
+        std::string const place = joined("module ", i, ": ");
         if (!list[i].is(JsonKind::object))
             return Error::of(Status::corrupt, file->path, ": ", place, "is ", shown(list[i]), ", not an object");
         Fields fields(file->path, list[i], place);
@@ -204,10 +204,9 @@ read_modules(std::string file_path, FolderKind folder = FolderKind::embeddings, 
 
         auto kind = module_kind(type);
         if (is_late && type == "pylate.models.Dense.Dense") kind = ModuleKind::dense;
-        std::string const why = folder == FolderKind::embeddings
-                                    ? ""
-                                    : "model_type is \"" + std::string(folder_kind_name(folder)) + "\" in " +
-                                          std::string(kind_path) + ", and ";
+        std::string const why = folder == FolderKind::embeddings ? ""
+                                                                 : joined("model_type is \"", folder_kind_name(folder),
+                                                                          "\" in ", kind_path, ", and ");
         if (!kind && folder == FolderKind::embeddings)
             fields.refuse(Status::unsupported, "type", " \"", type,
                           "\" isn't served; Transformer, Pooling, Normalize, Dense and LayerNorm are");

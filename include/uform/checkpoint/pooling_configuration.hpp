@@ -55,7 +55,7 @@ inline void add_pooling_mode(Fields &fields, JsonValue value, PoolingConfigurati
 [[nodiscard]] UFORM_COLD inline Result<PoolingConfiguration> read_pooling_configuration(std::string path,
                                                                                         std::size_t hidden_size) {
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     fields.refuse_others({"embedding_dimension", "word_embedding_dimension", "pooling_mode", "include_prompt",
                           "pooling_mode_cls_token", "pooling_mode_max_tokens", "pooling_mode_mean_tokens",
@@ -66,7 +66,7 @@ inline void add_pooling_mode(Fields &fields, JsonValue value, PoolingConfigurati
         fields.find("embedding_dimension") ? "embedding_dimension" : "word_embedding_dimension";
     if (!fields.find(dimension_key)) fields.refuse(Status::corrupt, "embedding_dimension", " is missing");
     else if (fields.find(dimension_key).natural() != hidden_size)
-        fields.refuse_type(dimension_key, "the encoder's hidden_size, " + std::to_string(hidden_size));
+        fields.refuse_type(dimension_key, joined("the encoder's hidden_size, ", hidden_size));
 
     PoolingConfiguration pooling{.modes = {}, .include_prompt = fields.boolean("include_prompt", true)};
     if (JsonValue const modes = fields.find("pooling_mode")) {

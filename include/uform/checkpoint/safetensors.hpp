@@ -177,7 +177,7 @@ UFORM_COLD inline Result<void> Safetensors::make_table(Buffer<Entry> const &entr
 
 UFORM_COLD inline Result<Safetensors> Safetensors::open(std::string const &path, std::uint32_t index) {
     auto file = File::map(path);
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Safetensors opened;
     opened.file_ = *std::move(file);
 
@@ -196,7 +196,7 @@ UFORM_COLD inline Result<Safetensors> Safetensors::open(std::string const &path,
     auto const header = opened.file_.text().substr(8, header_bytes);
     if (!header.starts_with('{')) return opened.corrupt("its header doesn't start with {: not a safetensors file?");
     auto json = Json::parse(header, path);
-    if (!json) return std::move(json).error();
+    if (!json) return json.error();
     opened.header_ = *std::move(json);
 
     JsonValue const root = opened.header_.root();
@@ -206,16 +206,16 @@ UFORM_COLD inline Result<Safetensors> Safetensors::open(std::string const &path,
     for (std::size_t i = 0; i != root.size(); ++i) {
         if (root.key(i) == "__metadata__") {
             if (std::exchange(has_metadata, true)) return opened.corrupt("the header has two __metadata__");
-            if (auto checked = opened.check_metadata(root[i]); !checked) return std::move(checked).error();
+            if (auto checked = opened.check_metadata(root[i]); !checked) return checked.error();
             continue;
         }
         auto entry = opened.read_entry(root.key(i), root[i]);
-        if (!entry) return std::move(entry).error();
+        if (!entry) return entry.error();
         if (!entries.push_back(*entry)) return opened.no_memory();
     }
     auto const data = bytes.subspan(8 + header_bytes);
-    if (auto checked = opened.check_places(entries, data.size()); !checked) return std::move(checked).error();
-    if (auto made = opened.make_table(entries, data.data(), index); !made) return std::move(made).error();
+    if (auto checked = opened.check_places(entries, data.size()); !checked) return checked.error();
+    if (auto made = opened.make_table(entries, data.data(), index); !made) return made.error();
     return opened;
 }
 

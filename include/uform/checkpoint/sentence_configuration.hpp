@@ -39,6 +39,9 @@ struct Prompt {
 };
 using Prompts = List<Prompt>;
 
+/// The two that the reference gives every model but a cross-encoder.
+[[nodiscard]] UFORM_COLD inline Prompts usual_prompts() { return {{"query", ""}, {"document", ""}}; }
+
 /// What is said there of late interaction: all of it by PyLate, which knew no prompts and had no module for skipping.
 struct LateInteractionSettings {
     RoleLengths roles;
@@ -49,8 +52,7 @@ struct LateInteractionSettings {
 /// What `config_sentence_transformers.json` says of the whole model.
 struct SentenceConfiguration {
     FolderKind kind = FolderKind::embeddings;
-    /// The reference gives every model these two, but for a cross-encoder.
-    Prompts prompts = {{"query", ""}, {"document", ""}};
+    Prompts prompts = usual_prompts();
     std::optional<std::string> default_prompt_name;
     Similarity similarity = Similarity::cosine;
     std::optional<ScoreActivation> activation; ///< of a cross-encoder
@@ -81,7 +83,7 @@ inline constexpr std::size_t most_prompts_k = 10'000;
     std::string served;
     for (FolderKind const kind : kinds) {
         if (name == folder_kind_name(kind)) return kind;
-        served += (served.empty() ? "\"" : ", \"") + std::string(folder_kind_name(kind)) + "\"";
+        served += joined(served.empty() ? "\"" : ", \"", folder_kind_name(kind), "\"");
     }
     fields.refuse(Status::unsupported, "model_type", " is ", shown(fields.find("model_type")), "; ", served,
                   " are served");
@@ -122,10 +124,9 @@ UFORM_COLD inline void read_similarity(Fields &fields, SentenceConfiguration &co
     for (std::size_t i = is_late ? first_late : 0; i != (is_late ? std::size(names) : first_late); ++i)
         if (names[i] == name) return void(configuration.similarity = static_cast<Similarity>(i));
     if (!is_late)
-        warnings.push_back(std::string(fields.path()) + ": similarity_fn_name is " + shown(fields.find(key)) +
-                           ", which is none of one vector a text; " +
-                           std::string(names[static_cast<std::size_t>(configuration.similarity)]) +
-                           " stands in its place");
+        warnings.push_back(joined(fields.path(), ": similarity_fn_name is ", shown(fields.find(key)),
+                                  ", which is none of one vector a text; ",
+                                  names[static_cast<std::size_t>(configuration.similarity)], " stands in its place"));
 }
 
 /// Reads an array of strings; nothing if the key is absent or `null`.
@@ -139,7 +140,7 @@ UFORM_COLD inline void read_similarity(Fields &fields, SentenceConfiguration &co
         for (std::size_t i = 0; i != list.size(); ++i) {
             auto const word = list[i].string();
             if (!word) fields.refuse(Status::corrupt, key, ": ", shown(list[i]), " isn't a string");
-            words.emplace_back(word.value_or(std::string_view()));
+            words.push_back(std::string(word.value_or(std::string_view())));
         }
     return words;
 }
@@ -157,7 +158,7 @@ UFORM_COLD inline void read_late_interaction_settings(Fields &fields, SentenceCo
         if (!fields.is_absent(key)) prefix = fields.text(key, {});
         std::string_view saved = find_prompt(configuration.prompts, name).value_or(std::string_view());
         if (saved.starts_with(prefix)) saved.remove_prefix(prefix.size());
-        set_prompt(configuration.prompts, name, prefix + std::string(saved));
+        set_prompt(configuration.prompts, name, joined(prefix, saved));
     }
     late.skipped_words = read_words(fields, "skiplist_words");
     late.roles.query = read_length(fields, "query_length");
@@ -189,7 +190,7 @@ UFORM_COLD inline void read_late_interaction_settings(Fields &fields, SentenceCo
 [[nodiscard]] UFORM_COLD inline Result<SentenceConfiguration>
 read_sentence_configuration(std::string path, std::vector<std::string> &warnings) {
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     SentenceConfiguration configuration;
     FolderKind const kind = configuration.kind = read_folder_kind(fields);
@@ -217,7 +218,7 @@ read_sentence_configuration(std::string path, std::vector<std::string> &warnings
         auto const key = fields.object().key(i);
         bool is_known = false;
         for (std::string_view const one : known) is_known |= one == key;
-        if (!is_known) warnings.push_back(file->path + ": " + std::string(key) + " isn't known, and is left alone");
+        if (!is_known) warnings.push_back(joined(file->path, ": ", key, " isn't known, and is left alone"));
     }
     return configuration;
 }

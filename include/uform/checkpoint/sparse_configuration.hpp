@@ -34,7 +34,7 @@ struct SparseConfiguration {
 [[nodiscard]] UFORM_COLD inline Result<SparseConfiguration> read_sparse_configuration(std::string path,
                                                                                       std::size_t vocabulary) {
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     fields.refuse_others(
         {"pooling_strategy", "activation_function", "embedding_dimension", "word_embedding_dimension", "chunk_size"},
@@ -51,7 +51,7 @@ struct SparseConfiguration {
                       "\"; \"relu\" and \"log1p_relu\" are served");
     for (std::string_view const key : {"embedding_dimension", "word_embedding_dimension"})
         if (!fields.is_absent(key) && fields.find(key).natural() != vocabulary)
-            fields.refuse_type(key, "the encoder's vocab_size, " + std::to_string(vocabulary));
+            fields.refuse_type(key, joined("the encoder's vocab_size, ", vocabulary));
     if (fields.error()) return *fields.error();
     return sparse;
 }

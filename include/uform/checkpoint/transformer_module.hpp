@@ -76,7 +76,7 @@ UFORM_COLD inline void read_loading(Fields &fields, std::string_view key,
         auto path = join_path(folder, name);
         if (!file_exists(path)) continue;
         auto file = JsonFile::read_object(std::move(path));
-        if (!file) return std::move(file).error();
+        if (!file) return file.error();
         Fields fields = file->fields();
         if (fields.object().size() == 0) continue;
 
@@ -139,7 +139,7 @@ UFORM_COLD inline void read_loading(Fields &fields, std::string_view key,
     auto path = join_path(folder, "tokenizer_config.json");
     if (!file_exists(path)) return Length();
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     Length const length = read_length(fields, fields.find("model_max_length") ? "model_max_length" : "max_len");
     if (fields.error()) return *fields.error();

@@ -72,13 +72,13 @@ UFORM_COLD inline void check_input(Fields &fields, std::string_view wanted) {
     auto path = join_path(module.folder, "config.json");
     if (kind == ModuleKind::normalize && !file_exists(path)) return module;
     auto file = JsonFile::read_object(std::move(path));
-    if (!file) return std::move(file).error();
+    if (!file) return file.error();
     Fields fields = file->fields();
     check_input(fields, input);
     auto const expect = [&](std::string_view key) {
         if (!fields.find(key)) fields.refuse(Status::corrupt, key, " is missing");
         else if (fields.find(key).natural() != columns)
-            fields.refuse_type(key, "the " + std::to_string(columns) + " columns that the module before it answers");
+            fields.refuse_type(key, joined("the ", columns, " columns that the module before it answers"));
     };
     if (kind == ModuleKind::dense) {
         fields.refuse_others({"in_features", "out_features", "bias", "activation_function", "module_input_name",

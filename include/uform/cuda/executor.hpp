@@ -34,7 +34,7 @@ template <> class Executor<Vram> {
     ///         `out_of_memory`; `device`.
     [[nodiscard]] static Result<Executor> for_device(std::uint32_t ordinal) noexcept {
         auto core = cuda::ExecutorCore::open(ordinal);
-        if (!core) return std::move(core).error();
+        if (!core) return core.error();
         return Executor(*std::move(core));
     }
 

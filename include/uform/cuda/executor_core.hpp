@@ -224,7 +224,7 @@ inline Result<CoreReference> ExecutorCore::open(std::uint32_t ordinal) noexcept 
     if (!driver) return driver.error();
     CoreReference core(new (std::nothrow) ExecutorCore(**driver, ordinal));
     if (!core.core_) return Error::fixed(Status::out_of_memory, "no memory for an executor");
-    if (auto started = core->start(); !started) return std::move(started).error();
+    if (auto started = core->start(); !started) return started.error();
     return core;
 }
 
@@ -384,7 +384,7 @@ inline Result<Staging *> ExecutorCore::take_staging() noexcept {
         auto taken = take_event();
         if (!taken) {
             if (events[0]) give_event(events[0]);
-            return std::move(taken).error();
+            return taken.error();
         }
         event = *taken;
     }

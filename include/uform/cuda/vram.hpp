@@ -183,7 +183,7 @@ inline Result<void> VramBlock::grow(Extent need, std::size_t limit) noexcept {
     if (!entry) return entry.error(*core_);
     if (!done_) {
         auto event = core_->take_event();
-        if (!event) return std::move(event).error();
+        if (!event) return event.error();
         done_ = *event;
     }
     if (has_successor || (fits && !shrinks)) return {};
@@ -218,7 +218,7 @@ inline Result<void> VramBlock::leave_event(Stream stream) noexcept {
     if (event && event->next) core_->give_event(std::exchange(event->next, nullptr));
     if (!event) {
         auto taken = core_->take_event();
-        if (!taken) return std::move(taken).error();
+        if (!taken) return taken.error();
         event = *taken;
     }
     Code const code = core_->driver().event_record(event->event, stream);

@@ -62,7 +62,7 @@ class BertEncoder {
                                                              std::string_view place = "the checkpoint") noexcept {
         Kernels const &kernels = kernels_for(set);
         auto weights = BertWeights::load(shape, kernels, source, place);
-        if (!weights) return std::move(weights).error();
+        if (!weights) return weights.error();
         return BertEncoder(shape, kernels, *std::move(weights));
     }
 

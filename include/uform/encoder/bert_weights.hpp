@@ -122,14 +122,14 @@ template <WeightSource Source> void BertWeights::list(BertShape const &shape, We
 template <WeightSource Source>
 Result<BertWeights> BertWeights::load(BertShape const &shape, Kernels const &kernels, Source const &source,
                                       std::string_view place) noexcept {
-    if (auto checked = check(shape, place); !checked) return std::move(checked).error();
+    if (auto checked = check(shape, place); !checked) return checked.error();
     Weights<Source> const tensors(source, {"", shape.names->prefix}, TensorName(shape.names->words, ".weight").text(),
                                   place);
     BertWeights weights;
     auto block = WeightPacker<Source>(tensors, kernels).pack([&](WeightPacker<Source> &packer) noexcept {
         weights.list(shape, packer);
     });
-    if (!block) return std::move(block).error();
+    if (!block) return block.error();
     weights.block_ = *std::move(block);
     return weights;
 }

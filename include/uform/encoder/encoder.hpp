@@ -36,8 +36,8 @@ class Encoder {
 
     /// BERT's shape of any family but ModernBERT's.
     template <WeightSource Source>
-    [[nodiscard]] static BertShape shape_of(EncoderConfiguration const &configuration, std::size_t longest,
-                                            Source const &source) noexcept {
+    [[nodiscard]] UFORM_COLD static BertShape shape_of(EncoderConfiguration const &configuration, std::size_t longest,
+                                                       Source const &source) noexcept {
         switch (configuration.architecture) {
         case Architecture::distilbert: return distilbert_shape(configuration, longest);
         case Architecture::roberta: return roberta_shape(configuration, longest);
@@ -61,11 +61,11 @@ class Encoder {
                                                          std::string_view place) noexcept {
         if (configuration.architecture == Architecture::modernbert) {
             auto encoder = ModernBertEncoder::load(configuration, longest, source, set, place);
-            if (!encoder) return std::move(encoder).error();
+            if (!encoder) return encoder.error();
             return Encoder(*std::move(encoder));
         }
         auto encoder = BertEncoder::load(shape_of(configuration, longest, source), source, set, place);
-        if (!encoder) return std::move(encoder).error();
+        if (!encoder) return encoder.error();
         return Encoder(*std::move(encoder));
     }
 

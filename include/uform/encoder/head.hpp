@@ -192,13 +192,13 @@ Result<Head> Head::load(HeadKind kind, EncoderConfiguration const &configuration
             packer.norm(head.norm_, head.hidden_, names.norm, !modern || configuration.norm_bias);
         packer.linear(head.output_, head.hidden_, static_cast<std::uint32_t>(outputs), names.weights, names.bias);
     });
-    if (!block) return std::move(block).error();
+    if (!block) return block.error();
     head.block_ = *std::move(block);
     return head;
 }
 
-inline void Head::apply(float const *states, std::size_t stride, std::size_t rows, float *scratch,
-                        float *scores) const noexcept {
+UFORM_NEVER_INLINE inline void Head::apply(float const *states, std::size_t stride, std::size_t rows, float *scratch,
+                                           float *scores) const noexcept {
     if (dense_.outputs) {
         bool const gelu = activation_ == HiddenActivation::gelu;
         apply_linear(*kernels_, dense_,

@@ -171,14 +171,14 @@ Result<ModernBertEncoder> ModernBertEncoder::load(EncoderConfiguration const &co
                                    .attention_bias = configuration.attention_bias,
                                    .feed_forward_bias = configuration.feed_forward_bias,
                                    .norm_bias = configuration.norm_bias};
-    if (auto checked = check(shape, place); !checked) return std::move(checked).error();
+    if (auto checked = check(shape, place); !checked) return checked.error();
     Kernels const &kernels = kernels_for(set);
     Weights<Source> const tensors(source, {"", "model."}, "embeddings.tok_embeddings.weight", place);
     ModernBertEncoder encoder(shape, kernels);
     auto block = WeightPacker<Source>(tensors, kernels).pack([&](WeightPacker<Source> &packer) noexcept {
         encoder.list(configuration, packer);
     });
-    if (!block) return std::move(block).error();
+    if (!block) return block.error();
     encoder.block_ = *std::move(block);
     return encoder;
 }

@@ -76,7 +76,7 @@ UFORM_COLD inline Result<ModuleChain::Step> ModuleChain::load_step(VectorModule 
     if (module.kind == ModuleKind::dense) {
         auto dense = Projection::load(*checkpoint, "linear", columns, module.columns, module.has_bias,
                                       module.activation, kernels.set, module.folder);
-        if (!dense) return std::move(dense).error();
+        if (!dense) return dense.error();
         step.dense = *std::move(dense);
         return step;
     }
@@ -84,7 +84,7 @@ UFORM_COLD inline Result<ModuleChain::Step> ModuleChain::load_step(VectorModule 
     auto block = WeightPacker<Checkpoint>(tensors, kernels).pack([&](WeightPacker<Checkpoint> &packer) noexcept {
         packer.norm(step.norm, columns, TensorName("norm"));
     });
-    if (!block) return std::move(block).error();
+    if (!block) return block.error();
     step.norm_block = *std::move(block);
     return step;
 }
@@ -97,7 +97,7 @@ UFORM_COLD inline Result<ModuleChain> ModuleChain::load(std::span<VectorModule c
     for (VectorModule const &module : modules) {
         std::size_t const given = chain.steps_.empty() ? columns : chain.steps_.back().columns;
         auto step = load_step(module, given, *chain.kernels_);
-        if (!step) return std::move(step).error();
+        if (!step) return step.error();
         chain.widest_ = chain.widest_ < module.columns ? module.columns : chain.widest_;
         chain.steps_.push_back(*std::move(step));
     }

@@ -55,7 +55,7 @@ class Projection {
             packer.linear(projection.linear_, static_cast<std::uint32_t>(inputs),
                           {{TensorName(name), static_cast<std::uint32_t>(outputs)}}, has_bias);
         });
-        if (!block) return std::move(block).error();
+        if (!block) return block.error();
         projection.block_ = *std::move(block);
         return projection;
     }

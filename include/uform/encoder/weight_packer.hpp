@@ -51,16 +51,16 @@ template <WeightSource Source> class WeightPacker {
         bytes_ += rounded(bytes);
         return nullptr;
     }
-    [[nodiscard]] FoundTensor find(std::initializer_list<std::size_t> shape, std::string_view name,
-                                   std::string_view older = {}) noexcept {
+    [[nodiscard]] UFORM_COLD FoundTensor find(std::initializer_list<std::size_t> shape, std::string_view name,
+                                              std::string_view older = {}) noexcept {
         if (!outcome_) return {}; // the first error is the one to tell
         auto found = weights_.find(shape, name, older);
         if (found) return *found;
         outcome_ = std::move(found).error();
         return {};
     }
-    [[nodiscard]] float const *read(FoundTensor const &found, std::size_t first, std::size_t count,
-                                    float *into) noexcept {
+    [[nodiscard]] UFORM_COLD float const *read(FoundTensor const &found, std::size_t first, std::size_t count,
+                                               float *into) noexcept {
         float const *const floats = outcome_ ? read_floats(*found.tensor, first, count, into) : nullptr;
         if (outcome_ && !floats) outcome_ = not_finite(found);
         return floats;
@@ -71,8 +71,8 @@ template <WeightSource Source> class WeightPacker {
         return true;
     }
     /// Packs a part's rows of weights, and of a bias whose name isn't empty, as the outputs from `output` on.
-    void pack_part(PackedLinear const &linear, std::uint32_t output, TensorName const &weights,
-                   TensorName const &biases, LinearPart const &part) noexcept {
+    UFORM_COLD void pack_part(PackedLinear const &linear, std::uint32_t output, TensorName const &weights,
+                              TensorName const &biases, LinearPart const &part) noexcept {
         std::size_t const stored = part.stored_outputs, inputs = linear.inputs;
         bool const has_bias = !biases.text().empty();
         FoundTensor const weight = find({stored, inputs}, weights.text()),
@@ -85,7 +85,7 @@ template <WeightSource Source> class WeightPacker {
             if (float const *const row = read(weight, (part.first + std::size_t{i}) * inputs, inputs, row_.data()))
                 pack_output(linear, output + i, row, shift ? shift[i] : 0.0f, part.scale);
     }
-    void copy(FoundTensor const &found, std::size_t first, std::size_t count, float *into) noexcept {
+    UFORM_COLD void copy(FoundTensor const &found, std::size_t first, std::size_t count, float *into) noexcept {
         float const *const floats = read(found, first, count, into);
         if (floats && floats != into) std::memcpy(into, floats, count * sizeof(float));
     }
@@ -105,7 +105,7 @@ template <WeightSource Source> class WeightPacker {
         if (outcome_ && !allocate())
             outcome_ = Error::of(Status::out_of_memory, "no memory for ", bytes_, " bytes of packed weights");
         if (outcome_) list(*this);
-        if (!outcome_) return std::move(outcome_).error();
+        if (!outcome_) return outcome_.error();
         return std::move(block_);
     }
 
@@ -114,7 +114,8 @@ template <WeightSource Source> class WeightPacker {
         return reinterpret_cast<float *>(take(columns * sizeof(float)));
     }
     /// A matrix [rows, columns] copied into the block.
-    void matrix(float const *&values, std::size_t rows, std::size_t columns, TensorName const &name) noexcept {
+    UFORM_COLD void matrix(float const *&values, std::size_t rows, std::size_t columns,
+                           TensorName const &name) noexcept {
         FoundTensor const found = find({rows, columns}, name.text());
         float *const into = room(rows * columns);
         if (into) copy(found, 0, rows * columns, into);
@@ -122,7 +123,8 @@ template <WeightSource Source> class WeightPacker {
     }
     /// A table [rows, columns], of which single rows are read: left where it is if it is f32, so that only the rows in
     /// use are resident.
-    void table(float const *&values, std::size_t rows, std::size_t columns, TensorName const &name) noexcept {
+    UFORM_COLD void table(float const *&values, std::size_t rows, std::size_t columns,
+                          TensorName const &name) noexcept {
         FoundTensor const found = find({rows, columns}, name.text());
         if (!found.tensor) return;
         bool const mapped = is_float_array(*found.tensor);
@@ -133,7 +135,8 @@ template <WeightSource Source> class WeightPacker {
         values = own ? own : reinterpret_cast<float const *>(found.tensor->data);
     }
     /// A layer norm, spelt `weight` and `bias` or `gamma` and `beta`; without a stored bias it adds zeros.
-    void norm(LayerNormWeights &norm, std::size_t columns, TensorName const &name, bool has_bias = true) noexcept {
+    UFORM_COLD void norm(LayerNormWeights &norm, std::size_t columns, TensorName const &name,
+                         bool has_bias = true) noexcept {
         float *const gain = room(columns), *const bias = room(columns);
         FoundTensor const gains =
             find({columns}, TensorName(name.text(), ".weight").text(), TensorName(name.text(), ".gamma").text());
@@ -146,8 +149,8 @@ template <WeightSource Source> class WeightPacker {
         norm = {gain, bias};
     }
     /// A linear layer whose outputs are those of the parts, one after the other; without stored biases it adds zeros.
-    void linear(PackedLinear &linear, std::uint32_t inputs, std::initializer_list<LinearPart> parts,
-                bool has_bias = true) noexcept {
+    UFORM_COLD void linear(PackedLinear &linear, std::uint32_t inputs, std::initializer_list<LinearPart> parts,
+                           bool has_bias = true) noexcept {
         std::uint32_t outputs = 0;
         for (LinearPart const &part : parts) outputs += part.outputs;
         linear = describe_linear(kernels_, inputs, outputs);
@@ -162,15 +165,15 @@ template <WeightSource Source> class WeightPacker {
     }
     /// A linear layer whose weights [outputs, inputs] and bias [outputs] have names of their own; an empty one of the
     /// bias is none, and adds zeros.
-    void linear(PackedLinear &linear, std::uint32_t inputs, std::uint32_t outputs, TensorName const &weights,
-                TensorName const &bias) noexcept {
+    UFORM_COLD void linear(PackedLinear &linear, std::uint32_t inputs, std::uint32_t outputs, TensorName const &weights,
+                           TensorName const &bias) noexcept {
         linear = describe_linear(kernels_, inputs, outputs);
         if (std::byte *const memory = take(linear.bytes())) place_linear(linear, memory);
         pack_part(linear, 0, weights, bias, {.name = weights, .outputs = outputs});
     }
     /// `list(layer, number)` for each of `count` layers.
     template <class Layer, class ListLayer>
-    void layers(Buffer<Layer> &layers, std::uint32_t count, ListLayer const &list) noexcept {
+    UFORM_COLD void layers(Buffer<Layer> &layers, std::uint32_t count, ListLayer const &list) noexcept {
         if (is_packing() && outcome_ && !layers.reserve(count))
             outcome_ = Error::fixed(Status::out_of_memory, "no memory for the layers");
         for (std::uint32_t i = 0; outcome_ && i < count; ++i) {

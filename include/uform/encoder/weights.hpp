@@ -75,8 +75,8 @@ template <WeightSource Source> class Weights {
   public:
     /// Picks the first prefix under which `probe` is found, else the first of all. `place` is what messages name where
     /// no file has the probe.
-    Weights(Source const &source, std::initializer_list<std::string_view> prefixes, std::string_view probe,
-            std::string_view place) noexcept
+    UFORM_COLD Weights(Source const &source, std::initializer_list<std::string_view> prefixes, std::string_view probe,
+                       std::string_view place) noexcept
         : source_(source), prefix_(*prefixes.begin()), file_(place) {
         for (std::string_view const prefix : prefixes)
             if (TensorView const *tensor = source.find(TensorName(prefix, probe).text())) {
@@ -95,8 +95,8 @@ template <WeightSource Source> class Weights {
     /// The tensor of a name, or of its older name, which has the shape `wanted` and an element type that can be read.
     ///
     /// Errors  `corrupt` if it is missing or of another shape; `unsupported` for another element type.
-    [[nodiscard]] Result<FoundTensor> find(std::initializer_list<std::size_t> wanted, std::string_view name,
-                                           std::string_view older = {}) const noexcept {
+    [[nodiscard]] UFORM_COLD Result<FoundTensor> find(std::initializer_list<std::size_t> wanted, std::string_view name,
+                                                      std::string_view older = {}) const noexcept {
         TensorName const full(prefix_, name);
         TensorView const *tensor = source_.find(full.text());
         if (!tensor && !older.empty()) tensor = source_.find(TensorName(prefix_, older).text());
@@ -117,8 +117,8 @@ template <WeightSource Source> class Weights {
 
 /// Answers `count` elements from `first` on as floats: where they lie, or widened into `row`, which holds as many.
 /// Null if one isn't a number.
-[[nodiscard]] inline float const *read_floats(TensorView const &tensor, std::size_t first, std::size_t count,
-                                              float *row) noexcept {
+[[nodiscard]] UFORM_NEVER_INLINE inline float const *read_floats(TensorView const &tensor, std::size_t first,
+                                                                 std::size_t count, float *row) noexcept {
     float const *floats = row;
     if (is_float_array(tensor)) floats = reinterpret_cast<float const *>(tensor.data) + first;
     else widen(tensor, first, count, row);
@@ -126,7 +126,7 @@ template <WeightSource Source> class Weights {
 }
 
 /// The error for a tensor in which `read_floats` met something that isn't a number.
-[[nodiscard]] inline Error not_finite(FoundTensor const &found) noexcept {
+[[nodiscard]] UFORM_COLD inline Error not_finite(FoundTensor const &found) noexcept {
     return Error::of(Status::corrupt, found.file, ": tensor \"", found.tensor->name, "\" holds NaN or infinity");
 }
 
