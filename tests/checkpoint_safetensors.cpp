@@ -176,7 +176,7 @@ TEST_CASE("a lying file is corrupt, with its path and what is wrong") {
         {safetensors_bytes("{}x", ""), {"byte 2", "follows"}},
         {safetensors_bytes(std::string_view("{}\0\0", 4), ""), {"byte 2", "follows"}},
         {safetensors_bytes("{\"\xff\":1}", ""), {"byte 2", "UTF-8"}},
-        {safetensors_bytes("{\"a\":" + std::string(2000, '['), ""), {"1000"}},
+        {safetensors_bytes("{\"a\":" + std::string(2000, '['), ""), {"128"}},
         {safetensors_bytes(R"({"__metadata__":{"a":1}})", ""), {"__metadata__", "a is a JSON integer", "string"}},
         {safetensors_bytes(R"({"__metadata__":[]})", ""), {"__metadata__", "array", "object"}},
         {safetensors_bytes(R"({"__metadata__":{},"__metadata__":{}})", ""), {"two __metadata__"}},
