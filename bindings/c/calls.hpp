@@ -79,7 +79,7 @@ struct TextEncode {
         if (auto status = check_scalar_name(plain_scalar, message)) return status;
         if (auto status = read_encode_options(plain_options, options, message)) return status;
         outputs = static_cast<Outputs>(plain_outputs), scalar = static_cast<Scalar>(plain_scalar);
-        return read_tape(tape, texts, message);
+        return read_tape("texts", tape, texts, message);
     }
     auto operator()(auto const &server, Arena<Ram> &arena) const noexcept {
         return server.text_encode(texts, outputs, scalar, arena, options);
@@ -91,11 +91,12 @@ struct TextClassify {
     ClassifyOptions options;
 
     uform_status_t read(uform_tape_t const *tape, uform_scalar_t plain_scalar,
-                        uform_classify_options_t const *plain_options, char const **message) noexcept {
+                        uform_classify_options_t const *plain_options, char const **message,
+                        char const *name = "texts") noexcept {
         if (auto status = check_scalar_name(plain_scalar, message)) return status;
         if (auto status = read_classify_options(plain_options, options, message)) return status;
         scalar = static_cast<Scalar>(plain_scalar);
-        return read_tape(tape, texts, message);
+        return read_tape(name, tape, texts, message);
     }
     auto operator()(auto const &server, Arena<Ram> &arena) const noexcept {
         return server.text_classify(texts, scalar, arena, options);
@@ -108,8 +109,9 @@ struct TextPairs : TextClassify {
 
     uform_status_t read(uform_tape_t const *first, uform_tape_t const *plain_second, uform_scalar_t plain_scalar,
                         uform_classify_options_t const *plain_options, char const **message) noexcept {
-        if (auto status = TextClassify::read(first, plain_scalar, plain_options, message)) return status;
-        return read_tape(plain_second, second, message);
+        char const *const name = is_rerank ? "queries" : "first";
+        if (auto status = TextClassify::read(first, plain_scalar, plain_options, message, name)) return status;
+        return read_tape(is_rerank ? "documents" : "second", plain_second, second, message);
     }
     auto operator()(auto const &server, Arena<Ram> &arena) const noexcept {
         return is_rerank ? server.text_rerank(texts, second, scalar, arena, options)

@@ -27,12 +27,12 @@ using uform::ArenaDescription, uform::Detached, uform::Error, uform::Executor, u
 using uform::Outputs, uform::Pin, uform::Ram, uform::Residency, uform::Rows, uform::Scalar, uform::Stamp, uform::Status;
 using uform::c_abi::Notification, uform::c_abi::Plain, uform::c_abi::Pool, uform::c_abi::TextClassify,
     uform::c_abi::TextEncode, uform::c_abi::TextPairs, uform::c_abi::answer, uform::c_abi::bad,
-    uform::c_abi::check_arena, uform::c_abi::check_host_rows, uform::c_abi::check_shape, uform::c_abi::check_text,
-    uform::c_abi::disown, uform::c_abi::guarded, uform::c_abi::is_within, uform::c_abi::most_bytes,
-    uform::c_abi::names_scalar, uform::c_abi::no_memory, uform::c_abi::on_arena, uform::c_abi::on_residency,
-    uform::c_abi::pin_rows, uform::c_abi::plain, uform::c_abi::read_counts, uform::c_abi::read_load_options,
-    uform::c_abi::refuse, uform::c_abi::refuse_stale, uform::c_abi::run_now, uform::c_abi::slot_of,
-    uform::c_abi::stamp_of, uform::c_abi::submit, uform::c_abi::succeed, uform::c_abi::take_pin;
+    uform::c_abi::check_arena, uform::c_abi::check_filled, uform::c_abi::check_host_rows, uform::c_abi::check_shape,
+    uform::c_abi::check_text, uform::c_abi::disown, uform::c_abi::guarded, uform::c_abi::is_within,
+    uform::c_abi::most_bytes, uform::c_abi::names_scalar, uform::c_abi::no_memory, uform::c_abi::on_arena,
+    uform::c_abi::on_residency, uform::c_abi::pin_rows, uform::c_abi::plain, uform::c_abi::read_counts,
+    uform::c_abi::read_load_options, uform::c_abi::refuse, uform::c_abi::refuse_stale, uform::c_abi::run_now,
+    uform::c_abi::slot_of, uform::c_abi::stamp_of, uform::c_abi::submit, uform::c_abi::succeed, uform::c_abi::take_pin;
 
 namespace {
 
@@ -63,6 +63,20 @@ uform_status_t property(uform_model_t model, T *out, char const **message, Read 
     if (!model) return bad("model: NULL", message);
     *out = static_cast<T>(read(model->model));
     return succeed(message);
+}
+
+/// Whether rows can be handed to Arrow, but for what pinning them finds.
+uform_status_t check_host_shape(uform_rows_t const &rows, char const **message) noexcept {
+    if (auto status = check_shape(rows, message)) return status;
+    if (rows.residency == uform_residency_ram_k) return uform_status_success_k;
+    return refuse(Status::device, "rows: in a device's memory, and Arrow's arrays are the host's", message);
+}
+/// Pins rows, or those of texts, and hands them to Arrow.
+template <class View>
+uform_status_t export_arrow(View const &view, ArrowSchema *schema, ArrowArray *array, char const **message) noexcept {
+    auto pinned = view.pin();
+    if (!pinned) return refuse(pinned.error(), message);
+    return answer(uform::to_arrow(*std::move(pinned), *schema, *array), message);
 }
 
 } // namespace
@@ -605,6 +619,7 @@ uform_status_t uform_rows_is_current(uform_rows_t const *rows, int32_t *is_curre
 }
 uform_status_t uform_rows_stream_wait(uform_rows_t const *rows, void *stream, char const **error_message) {
     UFORM_NEED(rows);
+    if (!rows->lease) return refuse_stale({}, error_message);
     auto const pin = stamp_of(*rows).pin();
     if (!pin) return refuse(pin.error(), error_message);
     if (rows->residency != uform_residency_vram_k)
@@ -641,6 +656,7 @@ uform_status_t uform_encoded_truncated_tokens(uform_encoded_t const *encoded, ui
     if (count) *count = 0;
     UFORM_CLEAR(tokens);
     UFORM_NEED(encoded);
+    UFORM_TRY(check_filled(*encoded, error_message));
     return read_counts(encoded->truncated_tokens, tokens, count, error_message);
 }
 uform_status_t uform_encoded_token_ids(uform_encoded_t const *encoded, uint32_t const **ids, uint64_t *count,
@@ -648,6 +664,9 @@ uform_status_t uform_encoded_token_ids(uform_encoded_t const *encoded, uint32_t 
     if (count) *count = 0;
     UFORM_CLEAR(ids);
     UFORM_NEED(encoded);
+    UFORM_TRY(check_filled(*encoded, error_message));
+    if (!encoded->token_ids.lease)
+        return bad("token_ids: the call was asked for neither states nor token probabilities", error_message);
     return read_counts(encoded->token_ids, ids, count, error_message);
 }
 
@@ -666,6 +685,7 @@ uform_status_t uform_ragged_rows_pin(uform_ragged_rows_t const *rows, uform_pin_
 uform_status_t uform_encoded_pin(uform_encoded_t const *encoded, uform_pin_t *pin, char const **error_message) {
     UFORM_CLEAR(pin);
     UFORM_NEED(encoded);
+    UFORM_TRY(check_filled(*encoded, error_message));
     bool is_of_device = false; // the counts never are
     for (uform_rows_t const *rows :
          {&encoded->embeddings, &encoded->probabilities, &encoded->states.rows, &encoded->token_vectors.rows,
@@ -705,12 +725,16 @@ uform_status_t uform_rows_to_arrow(uform_rows_t const *rows, struct ArrowSchema 
     UFORM_NEED(rows);
     UFORM_NEED(schema);
     UFORM_NEED(array);
-    UFORM_TRY(check_shape(*rows, error_message));
-    if (rows->residency != uform_residency_ram_k)
-        return refuse(Status::device, "rows: in a device's memory, and Arrow's arrays are the host's", error_message);
-    auto pinned = Plain::together<Ram>(*rows, stamp_of(*rows)).pin();
-    if (!pinned) return refuse(pinned.error(), error_message);
-    return answer(uform::to_arrow(*std::move(pinned), *schema, *array), error_message);
+    UFORM_TRY(check_host_shape(*rows, error_message));
+    return export_arrow(Plain::together<Ram>(*rows, stamp_of(*rows)), schema, array, error_message);
+}
+uform_status_t uform_ragged_rows_to_arrow(uform_ragged_rows_t const *rows, struct ArrowSchema *schema,
+                                          struct ArrowArray *array, char const **error_message) {
+    UFORM_NEED(rows);
+    UFORM_NEED(schema);
+    UFORM_NEED(array);
+    UFORM_TRY(check_host_shape(rows->rows, error_message));
+    return export_arrow(Plain::together(*rows, stamp_of(rows->rows)), schema, array, error_message);
 }
 
 } // extern "C"

@@ -97,8 +97,8 @@ enum {
     uform_similarity_dot_k = 1,
     uform_similarity_euclidean_k = 2,
     uform_similarity_manhattan_k = 3,
-    uform_similarity_max_sim_k =
-        4, ///< for each vector of a query the largest dot product with one of the document's, summed
+    /// For each vector of a query the largest dot product with one of the document's, summed.
+    uform_similarity_max_sim_k = 4,
     uform_similarity_mean_max_sim_k = 5 ///< that, over the number of the query's vectors
 };
 
@@ -240,8 +240,8 @@ typedef struct uform_encode_options_t {
 /// How texts, or pairs of texts, are classified or ranked.
 typedef struct uform_classify_options_t {
     uint64_t size; ///< sizeof(uform_classify_options_t)
-    uform_truncate_t
-        truncate; ///< for texts longer than `uform_model_max_sequence_length`; of a pair the longer is cut first
+    /// For texts longer than `uform_model_max_sequence_length`; of a pair the longer is cut first.
+    uform_truncate_t truncate;
     uform_activation_t activation;
     uform_cancellation_t cancellation; ///< as in `uform_encode_options_t`
 } uform_classify_options_t;
@@ -430,8 +430,8 @@ UFORM_API uform_status_t uform_arena_describe(uform_arena_t arena, uform_arena_d
                                               char const **error_message);
 /// Bytes of memory that the arena holds. Errors: `invalid_argument`. Threads: any.
 UFORM_API uform_status_t uform_arena_capacity(uform_arena_t arena, uint64_t *bytes, char const **error_message);
-/// The most bytes that a call's outputs may take; UINT64_MAX where none was set. Errors: `invalid_argument`. Threads:
-/// any.
+/// The most bytes that a call's outputs may take; UINT64_MAX where none was set.
+/// Errors: `invalid_argument`. Threads: any.
 UFORM_API uform_status_t uform_arena_limit(uform_arena_t arena, uint64_t *bytes, char const **error_message);
 /// Sets that limit. A later call that needs more answers `out_of_memory`, and old results stay readable. Memory that
 /// the arena has already is kept until `uform_arena_trim`. Errors: `invalid_argument`. Threads: any.
@@ -478,14 +478,13 @@ UFORM_API uform_status_t uform_cancellation_reset(uform_cancellation_t cancellat
 // options   NULL: the defaults
 // encoded   the views of the outputs; all zeros after an error. To read the previous results on after a refusal, keep a
 //           copy of theirs
-// Errors    `contended`: the arena serves another call, or a reader holds it. `invalid_argument`: a NULL, a tape,
-// output,
-//           scalar or option that can't be, a prompt that isn't there, a text too long where `refuse` says so, tapes of
-//           unequal counts, a tape in the arena itself, an arena of another residency or of another device's executor,
-//           or one that was freed. `unsupported`: an output or scalar that this model or version can't serve. `device`:
-//           a tape in a device's memory. `out_of_memory`. `cancelled`. After these the arena's previous results are as
-//           they were, unless the call was cancelled while it computed. `corrupt`: results that aren't numbers; the
-//           previous results are stale then.
+// Errors    `contended`: the arena serves another call, or a reader holds it. `invalid_argument`: a NULL, a tape, an
+//           output, scalar or option that can't be, a prompt that isn't there, a text too long where `refuse` says so,
+//           tapes of unequal counts, a tape in the arena itself, an arena of another residency or of another device's
+//           executor, or one that was freed. `unsupported`: an output or scalar that this model or version can't serve.
+//           `device`: a tape in a device's memory. `out_of_memory`. `cancelled`. After these the arena's previous
+//           results are as they were, unless the call was cancelled while it computed. `corrupt`: results that aren't
+//           numbers; the previous results are stale then. What is said of a tape begins with its parameter's name.
 // Memory    grows the arena and the workspace to the largest call, then allocates nothing.
 // Order     a text's rows are the same bits alone, beside any other text and on any number of threads.
 // Threads   any; one call on an arena at a time. Calls on one executor queue.
@@ -501,8 +500,7 @@ UFORM_API uform_status_t uform_text_classify(uform_model_t model, uform_executor
                                              uform_scalar_t scalar, uform_arena_t arena,
                                              uform_classify_options_t const *options, uform_encoded_t *encoded,
                                              char const **error_message);
-/// The same for pairs, [pairs, labels]: the first text of each with the second, or one first text with every second
-/// one.
+/// The same for pairs, [pairs, labels]: the first text of each with the second, or one first text with every second.
 UFORM_API uform_status_t uform_text_classify_pairs(uform_model_t model, uform_executor_t executor,
                                                    uform_tape_t const *first, uform_tape_t const *second,
                                                    uform_scalar_t scalar, uform_arena_t arena,
@@ -549,15 +547,14 @@ UFORM_API uform_status_t uform_text_rerank_deferred(uform_model_t model, uform_e
 
 /// Sets `*ready` to 1 if `uform_deferred_wait` would answer at once, else to 0. Errors: `invalid_argument`.
 UFORM_API uform_status_t uform_deferred_ready(uform_deferred_t deferred, int32_t *ready, char const **error_message);
-/// Waits at most so many nanoseconds (at most 95 years), then does as `uform_deferred_ready`. Errors:
-/// `invalid_argument`.
+/// Waits at most so many nanoseconds (at most 95 years), then does as `uform_deferred_ready`.
+/// Errors: `invalid_argument`.
 UFORM_API uform_status_t uform_deferred_wait_for(uform_deferred_t deferred, uint64_t nanoseconds, int32_t *ready,
                                                  char const **error_message);
 /// Waits for the call and answers its result, once.
 ///
 /// pin     the pin that the result was born with, to be ended with `uform_rows_unpin`: until then no call can rewind
-/// the
-///         arena. NULL: it is let go at once. NULL is written after an error.
+///         the arena. NULL: it is let go at once. NULL is written after an error.
 /// Errors  those of the verb; `cancelled`; `invalid_argument`, also where the result was taken before.
 UFORM_API uform_status_t uform_deferred_wait(uform_deferred_t deferred, uform_encoded_t *encoded, uform_pin_t *pin,
                                              char const **error_message);
@@ -580,8 +577,8 @@ UFORM_API void uform_deferred_free(uform_deferred_t deferred);
 // ---- Rows --------------------------------------------------------------------------------------------------------
 //
 // Errors    `invalid_argument`: a NULL; a view that is stale, that is of a freed arena, or whose output wasn't asked
-// for;
-//           a scalar that isn't the rows'. `device`: a host read of device memory, whether the view is stale or not.
+//           for; a scalar that isn't the rows'. `device`: a host read of device memory, whether the view is stale or
+//           not.
 // Memory    nothing is allocated unless it is said.
 // Threads   any, where a pin is held; else the thread that makes the arena's calls.
 
@@ -654,7 +651,8 @@ UFORM_API uform_status_t uform_pin_release_on(uform_pin_t pin, void *stream, cha
 ///
 /// tensor  a `DLManagedTensorVersioned *`, whose consumer calls its deleter once
 /// Errors  `invalid_argument`; `unsupported`: `b1`, whose bits DLPack packs the other way; `out_of_memory`;
-/// `contended`. Memory  one block of less than 256 bytes. Threads: any.
+///         `contended`.
+/// Memory  one block of less than 256 bytes. Threads: any.
 UFORM_API uform_status_t uform_rows_to_dlpack(uform_rows_t const *rows, void **tensor, char const **error_message);
 
 struct ArrowSchema; // of Arrow's C data interface
@@ -668,6 +666,11 @@ struct ArrowArray;
 /// Memory  two blocks of less than 512 bytes. Threads: any.
 UFORM_API uform_status_t uform_rows_to_arrow(uform_rows_t const *rows, struct ArrowSchema *schema,
                                              struct ArrowArray *array, char const **error_message);
+/// The same for the rows of texts, as `texts` lists of such rows: rows and offsets are the same bytes.
+///
+/// Errors  also `unsupported` for more than 2,147,483,647 rows of all texts: Arrow's offsets are signed.
+UFORM_API uform_status_t uform_ragged_rows_to_arrow(uform_ragged_rows_t const *rows, struct ArrowSchema *schema,
+                                                    struct ArrowArray *array, char const **error_message);
 
 #ifdef __cplusplus
 }

@@ -16,9 +16,12 @@
 
 namespace uform {
 
-struct PlainData;
+/// The memory of ragged rows that are put together from plain data: the host's, which was checked.
+struct PlainData {
+    static constexpr bool host_accessible = true;
+};
 
-/// Takes views apart and puts them together: whatever is `Published` may.
+/// Takes views apart and puts them together: whatever is `Published` may, of ragged rows those of its own memory.
 template <> class Published<PlainData> {
   public:
     [[nodiscard]] static uform_rows_t rows(Stamp stamp, void const *data, std::size_t rows, std::size_t columns,
@@ -47,6 +50,12 @@ template <> class Published<PlainData> {
         view.columns_ = static_cast<std::uint32_t>(plain.columns);
         view.stride_bytes_ = static_cast<std::uint32_t>(plain.row_stride_bytes);
         view.scalar_ = static_cast<Scalar>(plain.scalar);
+        return view;
+    }
+    [[nodiscard]] static RaggedRows<PlainData> together(uform_ragged_rows_t const &plain, Stamp stamp) noexcept {
+        RaggedRows<PlainData> view;
+        view.flat_ = together<PlainData>(plain.rows, stamp);
+        view.offsets_ = plain.offsets, view.texts_ = plain.texts;
         return view;
     }
 };
@@ -113,9 +122,18 @@ class TakenPin : Pinned<Encoded<Ram>> {
 [[nodiscard]] inline Stamp stamp_of(uform_rows_t const &rows) noexcept {
     return {const_cast<Slot *>(reinterpret_cast<Slot const *>(rows.lease)), rows.epoch};
 }
-/// The refusal of a view that isn't current; its text is static.
+/// The refusal of a view that isn't current; its text is static. An empty one has fewer causes than in the headers:
+/// these views are made with their call's result, before anyone could pin it.
 inline uform_status_t refuse_stale(Stamp stamp, char const **message) noexcept {
+    if (!stamp.slot)
+        return bad("the view is empty: its output was not asked for, or the call that would have filled it failed",
+                   message);
     return refuse(Status::invalid_argument, stamp.refusal().what(), message);
+}
+/// Whether a call has filled the result: of one that hasn't, no output was refused for itself.
+inline uform_status_t check_filled(uform_encoded_t const &encoded, char const **message) noexcept {
+    if (encoded.truncated_tokens.lease) return uform_status_success_k;
+    return bad("encoded: empty, as it is after a call that failed", message);
 }
 
 /// Whether the rows can be read on the host as this scalar. The order of the checks is part of the interface.
@@ -133,7 +151,9 @@ inline uform_status_t check_host_rows(uform_rows_t const *rows, uform_scalar_t s
 }
 /// Whether a view can be put together from its plain data.
 inline uform_status_t check_shape(uform_rows_t const &rows, char const **message) noexcept {
-    if (!names_scalar(rows.scalar)) return bad("rows.scalar: names none", message);
+    if (!rows.lease) return refuse_stale({}, message);
+    if (!names_scalar(rows.scalar))
+        return refuse(Error::of(Status::invalid_argument, "rows.scalar: ", rows.scalar, known_scalars), message);
     std::uint64_t bytes = 0;
     if (rows.columns > UINT32_MAX || rows.row_stride_bytes > UINT32_MAX ||
         __builtin_mul_overflow(rows.rows, rows.row_stride_bytes, &bytes) || bytes > most_bytes)
@@ -141,6 +161,7 @@ inline uform_status_t check_shape(uform_rows_t const &rows, char const **message
     return uform_status_success_k;
 }
 inline uform_status_t take_pin(Stamp stamp, bool is_of_device, uform_pin_t *pin, char const **message) noexcept {
+    if (!stamp.slot) return refuse_stale(stamp, message);
     auto held = stamp.pin();
     if (!held) return refuse(held.error(), message);
     *pin = disown(*std::move(held), is_of_device);

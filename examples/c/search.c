@@ -4,6 +4,7 @@
  *
  * Every line that isn't empty is a text. They go into one tape, as they lie in the file, and one call encodes them into
  * an arena; the queries go into an arena of their own, so that both results can be read at once. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 enum { best_count = 3 };
 
-/* The whole file, or NULL. */
+/* The whole file; or NULL, with the reason in `errno`. */
 static char *read_file(char const *path, size_t *size) {
     FILE *const file = fopen(path, "rb");
     char *bytes = NULL;
@@ -21,12 +22,17 @@ static char *read_file(char const *path, size_t *size) {
     if (!file) return NULL;
     for (size_t more = 1; more;) {
         char *const grown = realloc(bytes, capacity += 1 << 16);
-        if (!grown) break;
+        if (!grown) {
+            fclose(file), free(bytes);
+            return NULL;
+        }
         bytes = grown;
         more = fread(bytes + *size, 1, capacity - *size, file);
         *size += more;
     }
+    int const reason = ferror(file) ? errno : 0; /* a folder opens, and can't be read */
     fclose(file);
+    if (reason) free(bytes), bytes = NULL, errno = reason;
     return bytes;
 }
 
@@ -69,7 +75,11 @@ int main(int count, char **arguments) {
 
     char *const bytes = read_file(arguments[2], &size);
     if (!bytes || !(offsets = split_lines(bytes, size, &texts))) {
-        fprintf(stderr, "%s can't be read\n", arguments[2]);
+        fprintf(stderr, "%s can't be read: %s\n", arguments[2], strerror(errno));
+        goto done;
+    }
+    if (!texts) {
+        fprintf(stderr, "%s has no text: each line that isn't empty is one\n", arguments[2]);
         goto done;
     }
     if (uform_model_load(arguments[1], NULL, &model, &message)) goto failed;

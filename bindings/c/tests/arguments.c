@@ -122,11 +122,13 @@ static void loading(char const *folder) {
     options.size = sizeof options, options.compute = uform_scalar_f16_k;
     REFUSES(unsupported, "options.compute", uform_model_load(folder, &options, &model, message));
     options.compute = 99;
-    REFUSES(invalid_argument, "options.compute", uform_model_load(folder, &options, &model, message));
+    REFUSES(invalid_argument, "options.compute: 99 names none of f32 (0)",
+            uform_model_load(folder, &options, &model, message));
     options.compute = 0, options.instruction_set = 4;
-    REFUSES(invalid_argument, "options.instruction_set", uform_model_load(folder, &options, &model, message));
+    REFUSES(invalid_argument, "options.instruction_set: 4 names none of best (0), portable (1), avx2 (2), avx512 (3)",
+            uform_model_load(folder, &options, &model, message));
     options.instruction_set = -1;
-    REFUSES(invalid_argument, "options.instruction_set", uform_model_load(folder, &options, &model, message));
+    REFUSES(invalid_argument, "options.instruction_set: -1 ", uform_model_load(folder, &options, &model, message));
     CHECK(!model);
 
     // A structure of a newer version: what this one doesn't know must be zero.
@@ -288,6 +290,7 @@ static void refused_arena(uform_arena_t arena, uform_model_t model, uform_execut
     do {                                                                                                               \
         message = &text, text = NULL;                                                                                  \
         note((call) == uform_status_invalid_argument_k && text && strstr(text, said), #call, __LINE__);                \
+        note(!text || !strstr(text, "pins were held"), #call " gives no cause that C hasn't", __LINE__);               \
     } while (0)
     ARENA_REFUSES(uform_arena_describe(arena, &where, message));
     ARENA_REFUSES(uform_arena_capacity(arena, &bytes, message));
@@ -373,25 +376,36 @@ static void tapes(uform_model_t model, uform_arena_t arena) {
     unsigned char const bytes[] = "the model";
     uform_tape_t tape;
     memset(&encoded, 1, sizeof encoded);
+/// Each verb says it of the tape by its parameter's name, with which the text begins.
+#define NAMES_TAPE(name, word, call)                                                                                   \
+    REFUSES(invalid_argument, word, call);                                                                             \
+    note(text && !strncmp(text, name, strlen(name)), #call " begins with " name, __LINE__)
 #define TAPE_REFUSES(word)                                                                                             \
-    REFUSES(invalid_argument, word, uform_text_encode(model, NULL, &tape, 1, 0, arena, NULL, &encoded, message));      \
-    REFUSES(invalid_argument, word, uform_text_rerank(model, NULL, &one_text, &tape, 0, arena, NULL, &encoded, message))
-    REFUSES(invalid_argument, "tape", uform_text_encode(model, NULL, NULL, 1, 0, arena, NULL, &encoded, message));
+    NAMES_TAPE("texts", word, uform_text_encode(model, NULL, &tape, 1, 0, arena, NULL, &encoded, message));            \
+    NAMES_TAPE("texts", word, uform_text_classify(model, NULL, &tape, 0, arena, NULL, &encoded, message));             \
+    NAMES_TAPE("first", word,                                                                                          \
+               uform_text_classify_pairs(model, NULL, &tape, &one_text, 0, arena, NULL, &encoded, message));           \
+    NAMES_TAPE("second", word,                                                                                         \
+               uform_text_classify_pairs(model, NULL, &one_text, &tape, 0, arena, NULL, &encoded, message));           \
+    NAMES_TAPE("queries", word, uform_text_rerank(model, NULL, &tape, &one_text, 0, arena, NULL, &encoded, message));  \
+    NAMES_TAPE("documents", word, uform_text_rerank(model, NULL, &one_text, &tape, 0, arena, NULL, &encoded, message))
+    REFUSES(invalid_argument, "texts: NULL",
+            uform_text_encode(model, NULL, NULL, 1, 0, arena, NULL, &encoded, message));
     CHECK(is_zero(&encoded, sizeof encoded));
     tape = one_text, tape.reserved = 1;
-    TAPE_REFUSES("tape.reserved");
+    TAPE_REFUSES(".reserved:");
     tape = tape_of(NULL, 1, NULL, 1, 0);
-    TAPE_REFUSES("tape.bytes");
+    TAPE_REFUSES(".bytes:");
     tape = tape_of(bytes, UINT64_MAX, NULL, 1, 0);
-    TAPE_REFUSES("tape.size");
+    TAPE_REFUSES(".size:");
     tape = tape_of(bytes, 9, NULL, 2, 4);
-    TAPE_REFUSES("tape.offsets");
+    TAPE_REFUSES(".offsets:");
     tape = tape_of(bytes, 9, offsets, 1, 2);
-    TAPE_REFUSES("tape.offset_bytes");
+    TAPE_REFUSES(".offset_bytes:");
     tape = tape_of(bytes, 9, offsets, UINT64_MAX, 4);
-    TAPE_REFUSES("tape.texts");
+    TAPE_REFUSES(".texts:");
     tape = tape_of(bytes, 9, wide, UINT64_MAX / 8, 8);
-    TAPE_REFUSES("tape.texts");
+    TAPE_REFUSES(".texts:");
     tape = tape_of(bytes, 9, (char const *)offsets + 1, 1, 4);
     TAPE_REFUSES("aligned");
     tape = tape_of(bytes, 9, offsets, 2, 4);
@@ -430,14 +444,15 @@ static void verbs(uform_model_t model, uform_model_t classifier, uform_executor_
             uform_text_classify_pairs(NULL, NULL, &one_text, &one_text, 0, arena, NULL, &encoded, message));
     REFUSES(invalid_argument, "model",
             uform_text_rerank(NULL, NULL, &one_text, &one_text, 0, arena, NULL, &encoded, message));
-    REFUSES(invalid_argument, "tape", uform_text_classify(classifier, NULL, NULL, 0, arena, NULL, &encoded, message));
-    REFUSES(invalid_argument, "tape",
+    REFUSES(invalid_argument, "texts: NULL",
+            uform_text_classify(classifier, NULL, NULL, 0, arena, NULL, &encoded, message));
+    REFUSES(invalid_argument, "first: NULL",
             uform_text_classify_pairs(classifier, NULL, NULL, &one_text, 0, arena, NULL, &encoded, message));
-    REFUSES(invalid_argument, "tape",
+    REFUSES(invalid_argument, "second: NULL",
             uform_text_classify_pairs(classifier, NULL, &one_text, NULL, 0, arena, NULL, &encoded, message));
-    REFUSES(invalid_argument, "tape",
+    REFUSES(invalid_argument, "documents: NULL",
             uform_text_rerank(classifier, NULL, &one_text, NULL, 0, arena, NULL, &encoded, message));
-    REFUSES(invalid_argument, "scalar: 8", ENCODE(1, 8));
+    REFUSES(invalid_argument, "scalar: 8 names none of f32 (0)", ENCODE(1, 8));
     REFUSES(invalid_argument, "scalar: -1", ENCODE(1, -1));
     REFUSES(invalid_argument, "scalar: 256", ENCODE(1, 256));
     REFUSES(invalid_argument, "scalar",
@@ -460,10 +475,11 @@ static void verbs(uform_model_t model, uform_model_t classifier, uform_executor_
     WITH(options.size = 0, invalid_argument, "options.size");
     WITH(options.size = 1 << 20, invalid_argument, "options.size");
     WITH(options.size = UINT64_MAX, invalid_argument, "options.size");
-    WITH(options.truncate = 2, invalid_argument, "options.truncate");
-    WITH(options.truncate = -1, invalid_argument, "options.truncate");
-    WITH(options.normalize = 3, invalid_argument, "options.normalize");
-    WITH(options.role = 2, invalid_argument, "options.role");
+    WITH(options.truncate = 2, invalid_argument, "options.truncate: 2 names none of cut (0), refuse (1)");
+    WITH(options.truncate = -1, invalid_argument, "options.truncate: -1 ");
+    WITH(options.normalize = 3, invalid_argument,
+         "options.normalize: 3 names none of as_published (0), on (1), off (2)");
+    WITH(options.role = 2, invalid_argument, "options.role: 2 names none of document (0), query (1)");
     WITH(options.reserved = 1, invalid_argument, "options.reserved");
     WITH(options.prompt_size = 4, invalid_argument, "options.prompt");
     WITH((options.prompt = "query", options.prompt_size = UINT64_MAX), invalid_argument, "options.prompt_size");
@@ -498,9 +514,10 @@ static void verbs(uform_model_t model, uform_model_t classifier, uform_executor_
     } while (0)
     CLASSIFY_WITH(other.size = 0, "options.size");
     CLASSIFY_WITH(other.size = UINT64_MAX, "options.size");
-    CLASSIFY_WITH(other.truncate = 2, "options.truncate");
-    CLASSIFY_WITH(other.activation = 4, "options.activation");
-    CLASSIFY_WITH(other.activation = -1, "options.activation");
+    CLASSIFY_WITH(other.truncate = 2, "options.truncate: 2 names none of cut (0), refuse (1)");
+    CLASSIFY_WITH(other.activation = 4,
+                  "options.activation: 4 names none of as_published (0), none (1), sigmoid (2), softmax (3)");
+    CLASSIFY_WITH(other.activation = -1, "options.activation: -1 ");
 }
 
 static void count_up(void *context) { ++*(int *)context; }
@@ -535,13 +552,13 @@ static void deferred_calls(uform_model_t model, uform_executor_t executor, uform
             uform_text_classify_pairs_deferred(NULL, executor, &one_text, &one_text, 0, arena, NULL, &call, message));
     REFUSES(invalid_argument, "model",
             uform_text_rerank_deferred(NULL, executor, &one_text, &one_text, 0, arena, NULL, &call, message));
-    REFUSES(invalid_argument, "tape",
+    REFUSES(invalid_argument, "texts: NULL",
             uform_text_encode_deferred(model, executor, NULL, 1, 0, arena, NULL, &call, message));
-    REFUSES(invalid_argument, "tape",
+    REFUSES(invalid_argument, "texts: NULL",
             uform_text_classify_deferred(model, executor, NULL, 0, arena, NULL, &call, message));
-    REFUSES(invalid_argument, "tape",
+    REFUSES(invalid_argument, "second: NULL",
             uform_text_classify_pairs_deferred(model, executor, &one_text, NULL, 0, arena, NULL, &call, message));
-    REFUSES(invalid_argument, "tape",
+    REFUSES(invalid_argument, "queries: NULL",
             uform_text_rerank_deferred(model, executor, NULL, &one_text, 0, arena, NULL, &call, message));
     REFUSES(invalid_argument, "scalar",
             uform_text_encode_deferred(model, executor, &one_text, 1, 99, arena, NULL, &call, message));
@@ -628,10 +645,13 @@ static void refused_ragged(uform_ragged_rows_t const *rows, char const *words) {
     uform_pin_t pin = NULL;
     uform_rows_t part;
     uint32_t const *offsets = NULL;
+    long schema[16], array[16];
     char const *const said = words;
     ARENA_REFUSES(uform_ragged_rows_at(rows, 0, &part, message));
     ARENA_REFUSES(uform_ragged_rows_offsets(rows, &offsets, message));
     ARENA_REFUSES(uform_ragged_rows_pin(rows, &pin, message));
+    ARENA_REFUSES(uform_ragged_rows_to_arrow(rows, (struct ArrowSchema *)(void *)schema,
+                                             (struct ArrowArray *)(void *)array, message));
     CHECK(!pin && !offsets && is_zero(&part, sizeof part));
 }
 
@@ -649,7 +669,10 @@ static void views(uform_model_t model, uform_arena_t arena) {
     refused_rows(NULL, "rows"), refused_ragged(NULL, "rows");
     refused_rows(&empty.embeddings, "empty"), refused_ragged(&empty.states, "empty");
     REFUSES(invalid_argument, "encoded", uform_encoded_pin(NULL, &pin, message));
-    REFUSES(invalid_argument, "empty", uform_encoded_pin(&empty, &pin, message));
+    REFUSES(invalid_argument, "after a call that failed", uform_encoded_pin(&empty, &pin, message));
+    REFUSES(invalid_argument, "after a call that failed",
+            uform_encoded_truncated_tokens(&empty, &list, &count, message));
+    REFUSES(invalid_argument, "after a call that failed", uform_encoded_token_ids(&empty, &list, &count, message));
     REFUSES(invalid_argument, "encoded", uform_encoded_truncated_tokens(NULL, &list, &count, message));
     REFUSES(invalid_argument, "encoded", uform_encoded_token_ids(NULL, &list, &count, message));
     REFUSES(invalid_argument, "rows", uform_rows_is_current(NULL, &flag, message));
@@ -658,7 +681,8 @@ static void views(uform_model_t model, uform_arena_t arena) {
     SUCCEEDS(uform_text_encode(model, NULL, &one_text, 1, 0, arena, NULL, &encoded, message));
     refused_ragged(&encoded.states, "not asked for"), refused_rows(&encoded.probabilities, "not asked for");
     CHECK(encoded.states.rows.columns == 0 && encoded.probabilities.columns == 0);
-    REFUSES(invalid_argument, "not asked for", uform_encoded_token_ids(&encoded, &list, &count, message));
+    REFUSES(invalid_argument, "asked for neither states nor token probabilities",
+            uform_encoded_token_ids(&encoded, &list, &count, message));
     SUCCEEDS(uform_text_encode(model, NULL, &one_text, 3, 0, arena, NULL, &encoded, message));
     rows = encoded.embeddings;
     REFUSES(invalid_argument, "values", uform_rows_values(&rows, 0, NULL, message));
@@ -730,6 +754,10 @@ static void views(uform_model_t model, uform_arena_t arena) {
             uform_rows_to_arrow(&encoded.embeddings, NULL, (struct ArrowArray *)(void *)copy, message));
     REFUSES(invalid_argument, "array",
             uform_rows_to_arrow(&encoded.embeddings, (struct ArrowSchema *)(void *)copy, NULL, message));
+    REFUSES(invalid_argument, "schema",
+            uform_ragged_rows_to_arrow(&encoded.states, NULL, (struct ArrowArray *)(void *)copy, message));
+    REFUSES(invalid_argument, "array",
+            uform_ragged_rows_to_arrow(&encoded.states, (struct ArrowSchema *)(void *)copy, NULL, message));
 
     // As many pins as can be counted.
     enum { most = 4094 };
@@ -749,6 +777,54 @@ static void views(uform_model_t model, uform_arena_t arena) {
     REFUSES(invalid_argument, "stale", uform_encoded_token_ids(&old, &list, &count, message));
     SUCCEEDS(uform_rows_is_current(&old.embeddings, &flag, message));
     CHECK(flag == 0);
+}
+
+// Arrow's structures, as its C data interface lays them out.
+struct ArrowSchema {
+    char const *format, *name, *metadata;
+    int64_t flags, n_children;
+    struct ArrowSchema **children, *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length, null_count, offset, n_buffers, n_children;
+    void const **buffers;
+    struct ArrowArray **children, *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+/// The rows of texts are lists of rows in Arrow, over the same bytes, and hold the arena until they are released.
+static void arrow(uform_model_t model, uform_arena_t arena) {
+    uform_encoded_t encoded, next;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    uint32_t const offsets[] = {0, 9, 9, 12};
+    uform_tape_t const three = tape_of("the modelthe", 12, offsets, 3, 4);
+    uform_ragged_rows_t changed;
+    memset(&schema, 0, sizeof schema), memset(&array, 0, sizeof array);
+    SUCCEEDS(uform_text_encode(model, NULL, &three, uform_outputs_states_k, 0, arena, NULL, &encoded, message));
+    changed = encoded.states, changed.rows.residency = uform_residency_vram_k;
+    REFUSES(device, "rows: in a device's memory", uform_ragged_rows_to_arrow(&changed, &schema, &array, message));
+    changed = encoded.states, changed.rows.columns = (uint64_t)1 << 40;
+    REFUSES(invalid_argument, "shape", uform_ragged_rows_to_arrow(&changed, &schema, &array, message));
+    changed = encoded.states, changed.rows.scalar = 42;
+    REFUSES(invalid_argument, "rows.scalar: 42", uform_ragged_rows_to_arrow(&changed, &schema, &array, message));
+    CHECK(!schema.release && !array.release);
+    SUCCEEDS(uform_ragged_rows_to_arrow(&encoded.states, &schema, &array, message));
+    CHECK(!strcmp(schema.format, "+l") && !strcmp(schema.children[0]->format, "+w:48"));
+    CHECK(!strcmp(schema.children[0]->children[0]->format, "f"));
+    CHECK(array.length == 3 && array.buffers[1] == encoded.states.offsets);
+    struct ArrowArray const *const rows = array.children[0];
+    CHECK(rows->length == 9 && rows->length == encoded.states.offsets[3]); // 4, 2 and 3 tokens
+    CHECK(rows->children[0]->length == 9 * 48 && rows->children[0]->buffers[1] == encoded.states.rows.data);
+    REFUSES(contended, "reader", uform_text_encode(model, NULL, &one_text, 1, 0, arena, NULL, &next, message));
+    schema.release(&schema), array.release(&array);
+    SUCCEEDS(uform_text_encode(model, NULL, &one_text, 2, uform_scalar_bf16_k, arena, NULL, &next, message));
+    REFUSES(unsupported, "bf16", uform_ragged_rows_to_arrow(&next.states, &schema, &array, message));
+    REFUSES(invalid_argument, "stale", uform_ragged_rows_to_arrow(&encoded.states, &schema, &array, message));
+    CHECK(!schema.release && !array.release);
 }
 
 /// Messages that are static outlive the next call; the texts of the others are the thread's until then.
@@ -787,6 +863,7 @@ int main(int count, char **arguments) {
     GROUP(verbs(model, classifier, executor, arena));
     GROUP(deferred_calls(model, executor, arena));
     GROUP(views(model, arena));
+    GROUP(arrow(model, arena));
     GROUP(messages(model, executor, arena));
     uform_arena_free(arena);
     uform_executor_free(executor);

@@ -149,7 +149,7 @@ TEST_CASE("c: a tape on a device is refused by a call on the host") {
     CHECK(uform_text_encode(model, nullptr, &tape, 1, 0, host, nullptr, &encoded, nullptr) == uform_status_device_k);
     tape = {"the model", 9, rows.data(), 2, 4, 0};
     CHECK(uform_text_encode(model, nullptr, &tape, 1, 0, host, nullptr, &encoded, &message) == uform_status_device_k);
-    CHECK(std::string(message).find("tape.offsets") == 0);
+    CHECK(std::string(message).find("texts.offsets") == 0);
     uform_arena_free(host);
     uform_model_free(model);
 }
