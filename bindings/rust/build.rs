@@ -1,6 +1,6 @@
 //! Finds or builds the library of C functions, on the standard library alone. In this order:
 //!
-//! 1. `UFORM_LIB_DIR` names a folder with `libuform.so` or `libuform.a`: link that.
+//! 1. `UFORM_LIB_DIR` names a folder with `libuform.so` or `libuform.a`, by an absolute path: link that.
 //! 2. `UFORM_SYSTEM=1`: ask `pkg-config` for an installed one.
 //! 3. Otherwise compile `c/uform.cpp` with `$CXX` (`c++`) and `$CXXFLAGS`, and link it statically.
 
@@ -27,6 +27,14 @@ fn main() {
 
 /// Links what lies in a folder; the shared library where both do.
 fn link_folder(folder: &Path) {
+    if folder.is_relative() {
+        // This runs in the package's own folder, the linker in the workspace's, and the program anywhere.
+        fail(&[format!(
+            "UFORM_LIB_DIR is {folder:?}, and has to be an absolute path: cargo would look for it in {}, not where it \
+             was called",
+            variable("CARGO_MANIFEST_DIR")
+        )]);
+    }
     let (shared, archive) = (folder.join("libuform.so"), folder.join("libuform.a"));
     println!("cargo::rerun-if-changed={}", shared.display());
     println!("cargo::rerun-if-changed={}", archive.display());

@@ -107,9 +107,11 @@ step "unsafe code is in one module" no_unsafe
 
 refused "a folder without a library" "neither $work/empty/libuform.so nor $work/empty/libuform.a is there" \
     env UFORM_LIB_DIR="$work/empty" CARGO_TARGET_DIR="$work/refused" cargo check
+refused "a library's folder by a relative path" "UFORM_LIB_DIR is \"some/libraries\", and has to be an absolute path" \
+    env UFORM_LIB_DIR="some/libraries" CARGO_TARGET_DIR="$work/refused" cargo check
 refused "a package that isn't installed" "this failed" \
     env -u UFORM_LIB_DIR UFORM_SYSTEM=1 PKG_CONFIG="$work/no-pkg-config" CARGO_TARGET_DIR="$work/refused" cargo check
-refused "a folder that isn't there" "no/such/folder" "$CARGO_TARGET_DIR/debug/examples/search" no/such/folder
+refused "a folder that isn't there" "search: io: no/such/folder: no such folder" "$CARGO_TARGET_DIR/debug/examples/search" no/such/folder
 if [ -n "${UFORM_LIB_DIR:-}" ] && [ -e "$UFORM_LIB_DIR/libuform.so" ]; then
     echo 'unsigned uform_abi_version(void) { return 7; }' >"$work/other.c"
     ${CC:-cc} -shared -fPIC "$work/other.c" -o "$work/other.so"

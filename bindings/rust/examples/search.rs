@@ -2,6 +2,7 @@
 
 use std::env;
 use std::error::Error;
+use std::process::ExitCode;
 
 use uform::{Arena, Executor, Model, Outputs, Scalar};
 
@@ -13,9 +14,19 @@ const LINES: [&str; 5] = [
     "Whales breathe air.",
 ];
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match search() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("search: {error}"); // what `main` returns would be printed as a structure
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn search() -> Result<(), Box<dyn Error>> {
     let mut words = env::args().skip(1);
-    let folder = words.next().ok_or("search MODEL_FOLDER [QUESTION]")?;
+    let folder = words.next().ok_or("MODEL_FOLDER [QUESTION]")?;
     let question = words.next().unwrap_or_else(|| "what do I need to bake a loaf?".into());
 
     let executor = Executor::for_ram(0)?;

@@ -133,6 +133,16 @@ impl<'a> Rows<'a> {
         self.0.rows()
     }
 
+    /// How many items [`Rows::iter`] has: the rows, as [`RaggedRows::len`] counts its texts.
+    pub fn len(&self) -> usize {
+        self.rows()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Scalars in a row; of [`Scalar::B1`], bits.
     pub fn columns(&self) -> usize {
         self.0.columns()
@@ -238,6 +248,7 @@ impl fmt::Debug for Rows<'_> {
 /// let states = encoded.states.unwrap();
 /// let tokens: Vec<usize> = states.iter().map(|of_a_text| of_a_text.rows()).collect();
 /// assert_eq!(states.offsets(), [0, tokens[0] as u32, (tokens[0] + tokens[1]) as u32]);
+/// assert_eq!((states.texts(), states.rows(), states.columns()), (2, tokens[0] + tokens[1], 48));
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Copy)]
@@ -256,8 +267,28 @@ impl<'a> RaggedRows<'a> {
     }
 
     /// How many texts.
-    pub fn len(&self) -> usize {
+    pub fn texts(&self) -> usize {
         self.offsets().len() - 1
+    }
+
+    /// Rows of all texts together, as of [`RaggedRows::flat`].
+    pub fn rows(&self) -> usize {
+        self.flat().rows()
+    }
+
+    /// Scalars in a row; of [`Scalar::B1`], bits.
+    pub fn columns(&self) -> usize {
+        self.flat().columns()
+    }
+
+    /// What one element is.
+    pub fn scalar(&self) -> Scalar {
+        self.flat().scalar()
+    }
+
+    /// How many items [`RaggedRows::iter`] has: the texts, as [`Rows::len`] counts its rows.
+    pub fn len(&self) -> usize {
+        self.texts()
     }
 
     /// Whether there are none.

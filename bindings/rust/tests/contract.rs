@@ -109,6 +109,15 @@ fn strings_of_many_kinds_are_one_batch() -> Result<()> {
     let states = encoded.states.unwrap();
     assert!(states.is_empty() && states.iter().next().is_none());
     assert_eq!((states.offsets(), encoded.truncated_tokens.len()), (&[0u32] as &[u32], 0));
+    assert!(embeddings.is_empty() && (states.texts(), states.rows(), states.columns()) == (0, 0, 48));
+    let encoded = verbs.text_encode(&["a", "b"], EMBEDDINGS | Outputs::STATES, Scalar::F16, &mut arena)?;
+    let (embeddings, states) = (encoded.embeddings.unwrap(), encoded.states.unwrap());
+    assert!(!embeddings.is_empty() && !states.is_empty());
+    // The same words: items, rows, columns and scalar; of texts both have one item each here.
+    assert_eq!((embeddings.len(), embeddings.rows()), (2, 2));
+    assert_eq!((states.len(), states.texts(), states.rows()), (2, 2, states.flat().rows()));
+    assert_eq!((states.columns(), states.scalar()), (48, embeddings.scalar()));
+    assert_eq!(states.rows(), states.iter().map(|of_a_text| of_a_text.len()).sum::<usize>());
     Ok(())
 }
 
