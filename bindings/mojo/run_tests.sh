@@ -28,7 +28,7 @@ skip_all() {
   local suites cases
   suites=$(cat tests/test_*.mojo | grep -c '^def test_')
   cases=$(grep -c '^case ' "$root/tests/conformance/cases.txt" 2>/dev/null || echo 0)
-  skipped=$((suites + cases + 2 * $(ls tests/refused/*.mojo | wc -l) + 4))
+  skipped=$((suites + cases + 2 * $(ls tests/refused/*.mojo | wc -l) + 6))
   echo "SKIPPED: the Mojo package: $1"
   finish
 }
@@ -149,6 +149,21 @@ if [ -z "${TESTS:-}" ]; then
   else
     fail "examples/mojo/search.mojo without a model" && cat "$scratch/log"
   fi
+
+  # Beside a package that is named by an absolute path, and by one with folders before it.
+  printf 'from uform import Library\n\n\ndef main() raises:\n    _ = Library()\n' >"$scratch/loads.mojo"
+  for include in "$PWD" ../mojo; do
+    said="$PWD/uform/libuform.so, which isn't there;"
+    [ "$include" = "$PWD" ] || said='as in -I "$PWD/../mojo";'
+    if [ -e uform/libuform.so ]; then
+      skipped=$((skipped + 1)) # it would be loaded
+    elif ! env -u UFORM_LIBRARY "$MOJO" run -I "$include" "$scratch/loads.mojo" >"$scratch/log" 2>&1 &&
+      grep -qF -- "$said" "$scratch/log"; then
+      pass
+    else
+      fail "where the library is looked for with -I $include" && cat "$scratch/log"
+    fi
+  done
 
   # Every public name is documented.
   if "$MOJO" doc --diagnose-missing-doc-strings --Werror -o "$scratch/doc.json" uform >"$scratch/log" 2>&1; then

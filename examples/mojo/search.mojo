@@ -1,8 +1,8 @@
 """Searches a file of lines by meaning: every line becomes a vector, and so does the query; the nearest are printed.
 
-    mojo run -I bindings/mojo examples/mojo/search.mojo MODEL_FOLDER FILE QUERY
+    mojo run -I "$PWD/bindings/mojo" examples/mojo/search.mojo MODEL_FOLDER FILE QUERY
 
-`UFORM_LIBRARY` names the engine's library where the system doesn't find it.
+`UFORM_LIBRARY` names the engine's library where it lies neither beside the package nor where the system finds it.
 """
 
 from std.sys import argv, exit

@@ -219,14 +219,21 @@ def test_reads_that_can_not_be() raises:
         _ = encoded.embeddings.row[DType.float32](1)
     with assert_raises(contains="invalid_argument: "):
         _ = encoded.embeddings.row[DType.float32](-1)
-    with assert_raises(contains="not asked for"):
+    with assert_raises(contains="invalid_argument: the call was not asked for these rows"):
         _ = encoded.states.flat().values[DType.float32]()
-    with assert_raises(contains="not asked for"):
+    with assert_raises(contains="invalid_argument: the call was not asked for these rows"):
         _ = encoded.states.offsets()
-    with assert_raises(contains="not asked for"):
+    with assert_raises(contains="invalid_argument: the call was not asked for these rows"):
         _ = encoded.token_ids()
-    with assert_raises(contains="invalid_argument: "):
+    with assert_raises(contains="invalid_argument: the call was not asked for these rows"):
         _ = encoded.states.pin()
+    with assert_raises(contains="invalid_argument: the call was not asked for these rows"):
+        _ = encoded.states.at(0)
+    with assert_raises(contains="invalid_argument: the call was not asked for these rows"):
+        _ = encoded.probabilities.row[DType.float32](0)
+    var copy = List[Float32]()
+    with assert_raises(contains="invalid_argument: the call was not asked for these rows"):
+        encoded.probabilities.copy_to(copy)
     assert_equal(encoded.states.flat().columns(), 0)
     var states = model.text_encode(TapeView.of("the model"), Outputs.STATES, Scalar.F32, arena).states
     assert_equal(len(states), 1)

@@ -49,8 +49,10 @@ struct Library(Copyable):
             return
         # Right for a package of sources, which are compiled where they lie. A precompiled package remembers its
         # builder's path, so a relative one isn't trusted.
-        var beside = String(dirname(String(source_location().file_name())), "/libuform.so")
-        if beside.startswith("/") and exists(beside):
+        var package = String(dirname(String(source_location().file_name())))
+        var beside = String(package, "/libuform.so")
+        var is_absolute = package.startswith("/")
+        if is_absolute and exists(beside):
             self._loader = ArcPointer(_Loader(beside))
             return
         try:
@@ -61,13 +63,24 @@ struct Library(Copyable):
             try:
                 self._loader = ArcPointer(_Loader("libuform.so.0"))
             except second:
+                var why: String
+                if is_absolute:
+                    why = ", which isn't there"
+                else:
+                    why = String(
+                        " beside the package, but not at a relative path: -I has to name the package's folder by an",
+                        ' absolute one, as in -I "$PWD',
+                        "" if dirname(package) in ("", ".") else String("/", dirname(package)),
+                        '"',
+                    )
                 raise Status(
                     second.code,
                     String(
                         first.message,
                         "; looked for: UFORM_LIBRARY, which isn't set; ",
                         beside,
-                        ", which isn't there; libuform.so and libuform.so.0 where the system looks for libraries",
+                        why,
+                        "; libuform.so and libuform.so.0 where the system looks for libraries",
                     ),
                 )
 

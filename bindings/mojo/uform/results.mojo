@@ -30,6 +30,15 @@ def _span[T: AnyType, arena: ImmOrigin](data: _Nullable, length: UInt64) -> Span
     )
 
 
+@always_inline
+def _check_rows(rows: _RawRows, code: Int32, message: _Message) raises Status:
+    """As `_check`, of a read of rows. Empty ones have one cause here: a call that fails has no result."""
+    if code != 0:
+        if not rows.lease:
+            raise Status(Status.INVALID_ARGUMENT.code, "the call was not asked for these rows")
+        _check(code, message)
+
+
 struct Encoded[origin: ImmOrigin](ImplicitlyCopyable):
     """The outputs of one call, of which each is there only if it was asked for: else it has no columns, and reading it
     raises `INVALID_ARGUMENT`. They keep their arena alive, and refuse every read once a later call rewound it.
@@ -235,7 +244,8 @@ struct Rows[origin: ImmOrigin](ImplicitlyCopyable, Sized):
         var data = _Nullable()
         var message = _Message()
         # An index below 0 is huge as the C interface reads it.
-        _check(
+        _check_rows(
+            self._raw,
             self._loader[].symbols.rows_row(Pointer(to=self._raw), scalar.value, UInt64(index), data, message),
             message,
         )
@@ -259,7 +269,8 @@ struct Rows[origin: ImmOrigin](ImplicitlyCopyable, Sized):
         var count = Int(self._raw.rows * self._raw.columns)
         to.resize(count, 0)
         var message = _Message()
-        _check(
+        _check_rows(
+            self._raw,
             self._loader[].symbols.rows_copy_to(
                 Pointer(to=self._raw),
                 scalar.value,
@@ -281,7 +292,9 @@ struct Rows[origin: ImmOrigin](ImplicitlyCopyable, Sized):
             `INVALID_ARGUMENT`, also for rows in host memory; `CONTENDED` at 4,094 pins; `DEVICE`; `OUT_OF_MEMORY`.
         """
         var message = _Message()
-        _check(self._loader[].symbols.rows_stream_wait(Pointer(to=self._raw), stream, message), message)
+        _check_rows(
+            self._raw, self._loader[].symbols.rows_stream_wait(Pointer(to=self._raw), stream, message), message
+        )
 
     def pin(self) raises Status -> Pin:
         """Holds the whole result that the rows are of: see `Pin`. Calls `uform_rows_pin`.
@@ -294,7 +307,7 @@ struct Rows[origin: ImmOrigin](ImplicitlyCopyable, Sized):
         """
         var handle = _Nullable()
         var message = _Message()
-        _check(self._loader[].symbols.rows_pin(Pointer(to=self._raw), handle, message), message)
+        _check_rows(self._raw, self._loader[].symbols.rows_pin(Pointer(to=self._raw), handle, message), message)
         return {handle.value(), self._loader}
 
     def unsafe_ptr(self) -> OptionalPointer[NoneType, Self.origin]:
@@ -311,7 +324,9 @@ struct Rows[origin: ImmOrigin](ImplicitlyCopyable, Sized):
     def _address(self, scalar: Scalar) raises Status -> _Nullable:
         var data = _Nullable()
         var message = _Message()
-        _check(self._loader[].symbols.rows_values(Pointer(to=self._raw), scalar.value, data, message), message)
+        _check_rows(
+            self._raw, self._loader[].symbols.rows_values(Pointer(to=self._raw), scalar.value, data, message), message
+        )
         return data
 
 
@@ -361,7 +376,8 @@ struct RaggedRows[origin: ImmOrigin](ImplicitlyCopyable, Sized):
         var part = _RawRows()
         var message = _Message()
         # A text below 0 is huge as the C interface reads it.
-        _check(
+        _check_rows(
+            self._raw.rows,
             self._loader[].symbols.ragged_rows_at(Pointer(to=self._raw), UInt64(text), part, message), message
         )
         return {self._loader, part}
@@ -378,7 +394,9 @@ struct RaggedRows[origin: ImmOrigin](ImplicitlyCopyable, Sized):
         """
         var data = _Nullable()
         var message = _Message()
-        _check(self._loader[].symbols.ragged_rows_offsets(Pointer(to=self._raw), data, message), message)
+        _check_rows(
+            self._raw.rows, self._loader[].symbols.ragged_rows_offsets(Pointer(to=self._raw), data, message), message
+        )
         return _span[UInt32, Self.origin](data, self._raw.texts + 1)
 
     def pin(self) raises Status -> Pin:
