@@ -32,7 +32,8 @@ namespace uform {
 /// Elements of any type whose move doesn't throw, end to end. Grows to twice its size, and never shrinks. What is done
 /// to plain bytes is done by functions that all types share, or where it is asked for.
 ///
-/// Errors  `std::bad_alloc` where there is no memory, as of `std::vector`; the content stays as it was.
+/// Errors  `std::bad_alloc` where there is no memory, as of `std::vector`; the content stays as it was, but `assign`
+///         empties the list first, and where copying an element throws those before it were added.
 ///         `Buffer` reports instead, and is for the path of a call.
 template <class T> class List {
     T *data_ = nullptr;

@@ -84,13 +84,14 @@ template <class T> void radix_sort(T *values, T *room, std::size_t count) noexce
     T *from = values, *to = room;
     for (std::size_t byte = 0; byte != bytes; ++byte) {
         std::size_t places[256] = {};
-        for (std::size_t i = 0; i != count; ++i) ++places[from[i].head >> 8 * byte & 255];
-        if (count == 0 || places[from[0].head >> 8 * byte & 255] == count) continue;
+        auto const digit_of = [=](T const &value) noexcept { return value.head >> 8 * byte & 255; };
+        for (std::size_t i = 0; i != count; ++i) ++places[digit_of(from[i])];
+        if (places[digit_of(from[0])] == count) continue;
         for (std::size_t digit = 0, next = 0; digit != 256; ++digit) {
             std::size_t const first = next;
             next += places[digit], places[digit] = first;
         }
-        for (std::size_t i = 0; i != count; ++i) to[places[from[i].head >> 8 * byte & 255]++] = from[i];
+        for (std::size_t i = 0; i != count; ++i) to[places[digit_of(from[i])]++] = from[i];
         T *const swapped = from;
         from = to, to = swapped;
     }

@@ -91,9 +91,9 @@ inline constexpr MessagePart no_part;
 [[nodiscard]] UFORM_COLD inline std::string joined(MessagePart const &a, MessagePart const &b = no_part,
                                                    MessagePart const &c = no_part, MessagePart const &d = no_part,
                                                    MessagePart const &e = no_part, MessagePart const &f = no_part,
-                                                   MessagePart const &g = no_part) {
+                                                   MessagePart const &g = no_part, MessagePart const &h = no_part) {
     std::string text;
-    for (auto const *part : {&a, &b, &c, &d, &e, &f, &g}) text += part->text();
+    for (auto const *part : {&a, &b, &c, &d, &e, &f, &g, &h}) text += part->text();
     return text;
 }
 

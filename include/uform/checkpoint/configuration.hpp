@@ -67,6 +67,12 @@ inline constexpr std::size_t most_rotary_tokens_k = 131'072;
     return !asked || !encoder.is_rotary() || served > most_rotary_tokens_k ? served : most_rotary_tokens_k;
 }
 
+UFORM_COLD inline void warn_of_positions(FolderConfiguration &folder, std::string_view what, std::size_t asked,
+                                         std::size_t most) {
+    folder.warnings.push_back(joined(folder.transformer_folder, ": ", what, " is ", asked, ", but positions end at ",
+                                     most, " tokens: texts are cut to those"));
+}
+
 /// The longest input: what sentence-transformers was told, else the tokenizer's length; at most what the positions
 /// serve.
 UFORM_COLD inline void settle_length(FolderConfiguration &folder, std::optional<std::size_t> asked,
@@ -74,9 +80,7 @@ UFORM_COLD inline void settle_length(FolderConfiguration &folder, std::optional<
     std::size_t const most = most_tokens(folder.encoder, asked.has_value());
     std::size_t const wanted = asked ? *asked : tokenizer ? *tokenizer : folder.encoder.longest_text();
     folder.max_sequence_length = wanted < most ? wanted : most;
-    if (asked && *asked > most)
-        folder.warnings.push_back(joined(folder.transformer_folder, ": max_seq_length is ", *asked,
-                                         ", but positions end at ", most, " tokens: texts are cut to those"));
+    if (asked && *asked > most) warn_of_positions(folder, "max_seq_length", *asked, most);
 }
 
 /// Reads the modules that follow the pooling, each with what it is given and answers.
@@ -105,10 +109,7 @@ read_vector_modules(std::string const &folder, List<ModulePath> const &paths, Fo
     LateInteractionConfiguration &late = *folder.late_interaction;
     auto const settled = [&](std::string_view what, std::optional<std::size_t> asked) {
         std::size_t const most = most_tokens(folder.encoder, true);
-        if (asked && *asked > most)
-            folder.warnings.push_back(
-                joined(folder.transformer_folder, ": ", what, " is ", *asked,
-                       joined(", but positions end at ", most, " tokens: texts are cut to those")));
+        if (asked && *asked > most) warn_of_positions(folder, what, *asked, most);
         return !asked ? folder.max_sequence_length : *asked < most ? *asked : most;
     };
     late.document.length = settled("the length of documents", roles.document);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "uform/config.hpp"
 #include "uform/list.hpp"
 
 namespace uform {
@@ -32,6 +33,16 @@ struct Framing {
     bool trims_offsets = false; ///< the bytes of a token leave out blanks at its ends
     bool prefix_space = false;  ///< but for one blank before the first token
 
+    /// Frames as BERT does, `begin` a `end` b `end` with b and what follows of segment 1; or as RoBERTa does, with two
+    /// ends between and all of segment 0.
+    UFORM_COLD void put_between(std::uint32_t begin, std::uint32_t end, bool roberta) {
+        std::uint32_t const second = roberta ? 0 : 1;
+        Item const first_end{Item::Kind::special, end, 0};
+        single = {{Item::Kind::special, begin, 0}, {Item::Kind::first, 0, 0}, first_end};
+        pair = single;
+        if (roberta) pair.push_back(first_end);
+        pair.append({{Item::Kind::second, 0, second}, {Item::Kind::special, end, second}});
+    }
     [[nodiscard]] static std::size_t specials_of(List<Item> const &items) noexcept {
         std::size_t count = 0;
         for (Item const &item : items) count += item.kind == Item::Kind::special;

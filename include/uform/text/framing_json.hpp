@@ -95,13 +95,7 @@ class FramingReader {
         auto const end = json_id(object.find("sep")[1], "sep", file_);
         if (!begin) return begin.error();
         if (!end) return end.error();
-        std::uint32_t const second = roberta ? 0 : 1;
-        Item const first_end{Item::Kind::special, *end, 0}, last_end{Item::Kind::special, *end, second};
-        framing_.single = {{Item::Kind::special, *begin, 0}, {Item::Kind::first, 0, 0}, first_end};
-        framing_.pair = framing_.single;
-        if (roberta) framing_.pair.push_back(first_end);
-        framing_.pair.push_back({Item::Kind::second, 0, second});
-        framing_.pair.push_back(last_end);
+        framing_.put_between(*begin, *end, roberta);
         return {};
     }
     [[nodiscard]] UFORM_COLD Result<void> read_trimming(JsonValue object) {

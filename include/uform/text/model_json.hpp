@@ -88,12 +88,11 @@ class ModelReader {
             }
             JsonValue const pair = list[i];
             auto const piece = pair[0].string();
-            JsonValue const score = pair[1];
-            bool const is_number = score.is(JsonKind::number) || score.is(JsonKind::integer);
-            if (!pair.is(JsonKind::array) || pair.size() != 2 || !piece || !is_number)
+            auto const score = reference_number(pair[1]);
+            if (!pair.is(JsonKind::array) || pair.size() != 2 || !piece || !score)
                 return refuse(Status::corrupt, "the piece ", i, " of 'vocab' is no text with a score");
             entries.push_back({*piece, static_cast<std::uint32_t>(i)});
-            scores_.push_back(reference_number(score));
+            scores_.push_back(*score);
         }
         auto vocabulary = unigram ? Vocabulary::of_list(std::move(entries)) : Vocabulary::of(std::move(entries), file_);
         if (!vocabulary) return std::move(vocabulary).error();

@@ -129,7 +129,8 @@ class NormalizerReader {
         if (steps_.size() == 1000)
             return Error::of(Status::unsupported, file_, ": more than 1000 normalizers are not served");
         // Each may make a text longer: the product is limited, so that no short text takes all memory.
-        growth_ *= step->growth() <= most_growth_k ? step->growth() : most_growth_k + 1;
+        std::size_t const growth = step->growth(); // a map looks at all its texts
+        growth_ *= growth <= most_growth_k ? growth : most_growth_k + 1;
         if (growth_ > most_growth_k)
             return Error::of(Status::unsupported, file_, ": normalizers that can make a text more than ", most_growth_k,
                              " times as long are not served");

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator> // std::size
+#include <optional>
 #include <string_view>
 #include <system_error> // std::errc
 
@@ -64,10 +65,10 @@ namespace uform {
     return negative ? -value : value;
 }
 
-/// The same of any number of a document, which is one.
-[[nodiscard]] inline double reference_number(JsonValue number) noexcept {
-    auto const text = number.number_text();
-    return text ? reference_number(*text) : number.number().value_or(0);
+/// The same of a value of a document; nothing where it is no number.
+[[nodiscard]] inline std::optional<double> reference_number(JsonValue value) noexcept {
+    auto const text = value.number_text();
+    return text ? reference_number(*text) : value.number();
 }
 
 } // namespace uform

@@ -142,9 +142,8 @@ class SpecialTokens : public NamedTokens {
             bool const lacks = !name.empty() && !is_sought(name);
             if (lacks) {
                 unsought.push_back(name);
-                parts.warnings.push_back(path_of(roles_[i]) + ": the " +
-                                         std::string(key_of(static_cast<TokenRole>(i))) + " '" + name +
-                                         "' is not in the vocabulary, and is not sought in texts");
+                parts.warnings.push_back(joined(path_of(roles_[i]), ": the ", key_of(static_cast<TokenRole>(i)), " '",
+                                                name, "' is not in the vocabulary, and is not sought in texts"));
             }
             if (auto done = add_named(roles_[i]); !done && !lacks) return done;
         }
@@ -168,18 +167,13 @@ class SpecialTokens : public NamedTokens {
             if (token.content == name) return token.id;
         return Error::of(Status::corrupt, path, ": the ", key_of(role), " '", name, "' is not in the vocabulary");
     }
-    /// Frames texts as RoBERTa does: `begin` a `end`, and `begin` a `end` `end` b `end`, all of segment 0. Errors: as
-    /// of `id_of`.
+    /// Frames texts by the tokens of two roles, as `Framing::put_between` says. Errors: as of `id_of`.
     [[nodiscard]] UFORM_COLD Result<void> frame(TokenizerParts &parts, Vocabulary const &vocabulary, TokenRole begin,
-                                                TokenRole end, std::string_view path) const {
+                                                TokenRole end, std::string_view path, bool roberta = true) const {
         auto const first = id_of(begin, parts, vocabulary, path), last = id_of(end, parts, vocabulary, path);
         if (!first) return first.error();
         if (!last) return last.error();
-        using Item = Framing::Item;
-        Item const closing{Item::Kind::special, *last, 0};
-        parts.framing.single = {{Item::Kind::special, *first, 0}, {Item::Kind::first, 0, 0}, closing};
-        parts.framing.pair = parts.framing.single;
-        parts.framing.pair.append({closing, {Item::Kind::second, 0, 0}, closing});
+        parts.framing.put_between(*first, *last, roberta);
         return {};
     }
 };

@@ -47,7 +47,7 @@ class TokenNames {
             if (token.special) special_.push_back(token.id);
         }
         for (std::size_t i = 0; i != entries.size(); ++i) {
-            if (i + 16 < entries.size()) __builtin_prefetch(entries[i + 16].key.data()); // they lie about in their file
+            Trie::fetch_ahead(entries, i);
             add(entries[i].value, entries[i].key);
         }
         // Ids are mostly 0, 1, 2 and so on, and then each has its place.

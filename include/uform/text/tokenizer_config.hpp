@@ -29,8 +29,8 @@ namespace uform {
         if (!*read) return read->error();
     auto const compare = [&](std::string_view key, bool there, bool here) {
         if (there != here)
-            parts.warnings.push_back(config->path + ": " + std::string(key) + (there ? " is true" : " is false") +
-                                     " here and not in tokenizer.json, which is followed");
+            parts.warnings.push_back(joined(config->path, ": ", key, there ? " is true" : " is false",
+                                            " here and not in tokenizer.json, which is followed"));
     };
     compare("do_lower_case", *lowercase, bert->bert.lowercase || parts.has_lowercase_step());
     compare("strip_accents", *strip, bert->bert.strip_accents);

@@ -49,6 +49,10 @@ class Trie {
 
     Trie() { build({}); }
 
+    /// Has the key that is wanted soon after the one at `i` brought: those of a vocabulary lie about in its file.
+    static void fetch_ahead(List<Entry> const &entries, std::size_t i) noexcept {
+        if (i + 16 < entries.size()) __builtin_prefetch(entries[i + 16].key.data());
+    }
     /// Sorts by key; of equal keys the first stays before the others. Answers whether no two are equal.
     static bool sort(List<Entry> &entries);
 
@@ -174,13 +178,16 @@ class Trie::Builder {
         trie_.nodes_.resize(place + 256), trie_.values_.resize(place + 256);
         return true;
     }
+    [[nodiscard]] std::string_view key_at(std::size_t key) const noexcept {
+        return {bytes_.data() + firsts_[key], size_of(key)};
+    }
     void end(std::uint32_t node, std::size_t key) noexcept {
         trie_.nodes_[node].base |= ends_k, trie_.values_[node] = values_[key];
     }
     // How many bytes two keys have in common, of which the first `depth` are.
-    [[nodiscard]] std::size_t shared(std::size_t key, std::size_t other, std::size_t depth) const noexcept {
-        std::size_t const most = size_of(key) < size_of(other) ? size_of(key) : size_of(other);
-        while (depth != most && label_of(key, depth) == label_of(other, depth)) ++depth;
+    [[nodiscard]] static std::size_t shared(std::string_view key, std::string_view other, std::size_t depth) noexcept {
+        std::size_t const most = key.size() < other.size() ? key.size() : other.size();
+        while (depth != most && key[depth] == other[depth]) ++depth;
         return depth;
     }
     // Makes a chain of the bytes of a key from `depth` to `end`, and answers its last node.
@@ -242,15 +249,13 @@ class Trie::Builder {
         std::string_view before;
         for (std::size_t i = 0; i != count; ++i) {
             auto const &[key, value] = entries[i];
-            if (i + 16 < count) __builtin_prefetch(entries[i + 16].key.data()); // they lie about in their file
+            fetch_ahead(entries, i);
             if (key.empty()) continue;
-            std::size_t const most = key.size() < before.size() ? key.size() : before.size();
-            std::size_t shared = 0;
-            while (shared != most && key[shared] == before[shared]) ++shared;
-            if (shared == key.size() || (shared != before.size() && static_cast<unsigned char>(key[shared]) <
-                                                                        static_cast<unsigned char>(before[shared])))
+            std::size_t const common = shared(key, before, 0);
+            if (common == key.size() ||
+                (common != before.size() && std::char_traits<char>::lt(key[common], before[common])))
                 return Taken::unsorted;
-            nodes += key.size() - shared;
+            nodes += key.size() - common;
             firsts_[kept] = static_cast<std::uint32_t>(bytes_.size()), values_[kept++] = value;
             bytes_ += key;
             before = std::string_view(bytes_).substr(firsts_[kept - 1]);
@@ -274,7 +279,7 @@ class Trie::Builder {
                     end(node, first++);
                     continue;
                 }
-                std::size_t const next = shared(first, last - 1, depth);
+                std::size_t const next = shared(key_at(first), key_at(last - 1), depth);
                 if (next == depth) break;
                 if (!follow(first, depth, next, node)) return false;
                 depth = next;

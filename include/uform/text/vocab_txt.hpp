@@ -26,12 +26,10 @@ class VocabTxt {
     SpecialTokens special_;
     TokenizerParts parts_;
 
-    bool is_mpnet_;
-
     static constexpr SpecialTokens::Defaults bert_{{"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}},
         mpnet_{{"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"}, true};
 
-    VocabTxt(SpecialTokens special, bool is_mpnet) : special_(std::move(special)), is_mpnet_(is_mpnet) {}
+    explicit VocabTxt(SpecialTokens special) : special_(std::move(special)) {}
 
     [[nodiscard]] UFORM_COLD static Result<List<Trie::Entry>> read_lines(std::string_view text,
                                                                          std::string const &path) {
@@ -72,22 +70,18 @@ class VocabTxt {
         return {};
     }
 
-    [[nodiscard]] UFORM_COLD Result<void> read_all(std::string_view text, std::string const &path) {
+    [[nodiscard]] UFORM_COLD Result<void> read_all(std::string_view text, std::string const &path, bool is_mpnet) {
         if (auto done = read_flags(); !done) return done;
         auto entries = read_lines(text, path);
         if (!entries) return std::move(entries).error();
         auto const vocabulary = Vocabulary::of(std::move(*entries), path);
         if (!vocabulary) return vocabulary.error();
         if (auto done = special_.add_to(parts_, *vocabulary); !done) return done;
-        if (auto done = special_.frame(parts_, *vocabulary, TokenRole::classifier, TokenRole::separator, path); !done)
+        if (auto done =
+                special_.frame(parts_, *vocabulary, TokenRole::classifier, TokenRole::separator, path, is_mpnet);
+            !done)
             return done;
-        if (is_mpnet_) {
-            parts_.framing.trims_offsets = true, parts_.framing.prefix_space = false;
-        } else { // [CLS] a [SEP] b [SEP]
-            Framing::Item const end = parts_.framing.single.back();
-            parts_.framing.pair = parts_.framing.single;
-            parts_.framing.pair.append({{Framing::Item::Kind::second, 0, 1}, {end.kind, end.id, 1}});
-        }
+        parts_.framing.trims_offsets = is_mpnet;
         std::string_view const unknown = special_.name_of(TokenRole::unknown);
         auto const unknown_id = vocabulary->find(unknown);
         if (!unknown_id)
@@ -113,8 +107,8 @@ class VocabTxt {
                                                                 std::string const &path, bool is_mpnet) {
         auto special = SpecialTokens::read(folder, is_mpnet ? mpnet_ : bert_);
         if (!special) return std::move(special).error();
-        VocabTxt reader(std::move(*special), is_mpnet);
-        if (auto done = reader.read_all(text, path); !done) return done.error();
+        VocabTxt reader(std::move(*special));
+        if (auto done = reader.read_all(text, path, is_mpnet); !done) return done.error();
         return std::move(reader.parts_);
     }
 };

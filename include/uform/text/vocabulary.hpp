@@ -131,8 +131,8 @@ class AddedTokenList {
             ++new_ones_;
         }
         if (expected && *expected != token.id)
-            warnings.push_back(std::string(file) + ": the added token '" + token.content + "' has the id " +
-                               std::to_string(token.id) + ", not " + std::to_string(*expected) + " as the file says");
+            warnings.push_back(joined(file, ": the added token '", token.content, "' has the id ", token.id, ", not ",
+                                      *expected, " as the file says"));
         if (listed) token.special |= listed->special, *listed = std::move(token); // once special, always
         else tokens_.push_back(std::move(token));
         return {};
