@@ -97,12 +97,12 @@ class DeferredEncode final : public DeferredResult<Encoded<Ram>> {
             return error;
         };
         state->call_.emplace(parts, request);
-        if (auto checked = state->call_->check(*draft); !checked) return refuse(std::move(checked).error());
+        if (auto checked = state->call_->check(*draft); !checked) return refuse(checked.error());
         if (!state->copy(request.texts, request.second, executor.states())) return refuse(no_memory());
         auto const copied = TapeView::of(std::string_view(state->bytes_.data(), state->bytes_.size()),
                                          std::span<std::uint64_t const>(state->offsets_.span()));
         if (!copied) return refuse(copied.error());
-        if (auto started = executor.queue().start(); !started) return refuse(std::move(started).error());
+        if (auto started = executor.queue().start(); !started) return refuse(started.error());
         state->call_->read_from(copied->subtape(0, request.texts.size()),
                                 copied->subtape(request.texts.size(), request.second.size()));
         state->slot_ = draft->slot();

@@ -194,7 +194,7 @@ inline Result<void> VramBlock::grow(Extent need, std::size_t limit) noexcept {
     if (wish > room) wish = bytes;
     auto made = core_->allocate(wish);
     if (!made && made.error().status() == Status::out_of_memory && wish > bytes) made = core_->allocate(bytes);
-    if (!made) return fits ? Result<void>() : Result<void>(std::move(made).error());
+    if (!made) return fits ? Result<void>() : Result<void>(made.error());
     retire(successor_);
     successor_ = *made;
     return {};

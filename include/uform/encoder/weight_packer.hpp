@@ -56,7 +56,7 @@ template <WeightSource Source> class WeightPacker {
         if (!outcome_) return {}; // the first error is the one to tell
         auto found = weights_.find(shape, name, older);
         if (found) return *found;
-        outcome_ = std::move(found).error();
+        outcome_ = found.error();
         return {};
     }
     [[nodiscard]] UFORM_COLD float const *read(FoundTensor const &found, std::size_t first, std::size_t count,

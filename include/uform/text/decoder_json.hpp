@@ -60,7 +60,7 @@ class DecoderReader {
             step.kind = Kind::replace;
             auto pattern = read_pattern(object, "Replace", file_);
             auto const content = json_string(object, "content", file_);
-            if (!pattern) return std::move(pattern).error();
+            if (!pattern) return pattern.error();
             if (!content) return content.error();
             step.pattern = std::move(*pattern), step.content = *content;
         } else if (type == "Strip") {
@@ -80,7 +80,7 @@ class DecoderReader {
         if (!type) return type.error();
         if (*type != "Sequence") {
             auto step = read_one(object, *type);
-            if (!step) return std::move(step).error();
+            if (!step) return step.error();
             steps_.push_back(std::move(*step));
             return {};
         }

@@ -80,12 +80,12 @@ class FramingReader {
         if (!single.is(JsonKind::array) || !tokens.is(JsonKind::object))
             return refuse(Status::corrupt, "TemplateProcessing without 'single' or 'special_tokens'");
         auto items = read_pieces(single, tokens, false);
-        if (!items) return std::move(items).error();
+        if (!items) return items.error();
         framing_.single = std::move(*items);
         if (json_absent(pair)) return refuse(Status::corrupt, "TemplateProcessing without 'pair'");
         if (!pair.is(JsonKind::array)) return refuse(Status::corrupt, "the 'pair' of TemplateProcessing is no array");
         items = read_pieces(pair, tokens, true);
-        if (!items) return std::move(items).error();
+        if (!items) return items.error();
         framing_.pair = std::move(*items), framing_.serves_pairs = !framing_.pair.empty();
         return {};
     }

@@ -95,7 +95,7 @@ class ModelReader {
             scores_.push_back(*score);
         }
         auto vocabulary = unigram ? Vocabulary::of_list(std::move(entries)) : Vocabulary::of(std::move(entries), file_);
-        if (!vocabulary) return std::move(vocabulary).error();
+        if (!vocabulary) return vocabulary.error();
         vocabulary_ = std::move(*vocabulary);
         return {};
     }
@@ -264,7 +264,7 @@ class ModelReader {
                     : reader.type_ == "BPE"       ? reader.bpe(steps)
                     : reader.type_ == "WordLevel" ? reader.word_level()
                                                   : reader.unigram();
-        if (!made) return std::move(made).error();
+        if (!made) return made.error();
         return Read{std::move(*made), std::move(reader.vocabulary_)};
     }
     /// Reads a BPE model without an unknown token whose vocabulary and merges stand in files of their own: an object of

@@ -100,7 +100,7 @@ class NamedTokens {
                                                      bool in_map, List<Named> &to) const {
         bool const special = in_map || &to == &customs_ || !value.is(JsonKind::object);
         auto token = read_token(value, special, what, (in_map ? map_ : config_).path);
-        if (!token) return std::move(token).error();
+        if (!token) return token.error();
         std::size_t const most = key.empty() ? most_added_tokens_k : most_keys_k;
         if (to.size() == most)
             return Error::of(Status::unsupported, (in_map ? map_ : config_).path, ": more than ", most,
@@ -123,7 +123,7 @@ class NamedTokens {
             JsonValue const value = (role.in_map ? map_ : config_).find(key);
             if (!json_absent(value)) {
                 auto token = read_token(value, true, key, path_of(role));
-                if (!token) return std::move(token).error();
+                if (!token) return token.error();
                 role.token = std::move(*token), role.is_named = role.in_map || value.is(JsonKind::string);
             } else if (!value) {
                 role.token.content = defaults.names[i];
@@ -209,7 +209,7 @@ class NamedTokens {
                                                                      {&map_, "special_tokens_map.json"}};
         for (auto const &[file, name] : files) {
             auto json = OptionalJson::read(folder, name);
-            if (!json) return std::move(json).error();
+            if (!json) return json.error();
             *file = std::move(*json);
         }
         if (auto done = read_roles(defaults); !done) return done.error();

@@ -101,7 +101,7 @@ class NormalizerReader {
             step.kind = Kind::replace;
             auto pattern = read_pattern(normalizer, "Replace", file_);
             auto const content = json_string(normalizer, "content", file_);
-            if (!pattern) return std::move(pattern).error();
+            if (!pattern) return pattern.error();
             if (!content) return content.error();
             if (pattern->kind() != SplitPattern::Kind::literal && content->find('$') != content->npos)
                 return Error::of(Status::unsupported, file_, ": a Replace with groups of its Regex is not served");
@@ -125,7 +125,7 @@ class NormalizerReader {
             return {};
         }
         auto step = read_one(normalizer, *type);
-        if (!step) return std::move(step).error();
+        if (!step) return step.error();
         if (steps_.size() == 1000)
             return Error::of(Status::unsupported, file_, ": more than 1000 normalizers are not served");
         // Each may make a text longer: the product is limited, so that no short text takes all memory.

@@ -26,7 +26,7 @@ struct OptionalJson {
         auto const file = File::map(result.path);
         if (!file) return file.error();
         auto json = Json::parse(file->text(), result.path);
-        if (!json) return std::move(json).error();
+        if (!json) return json.error();
         if (!json->root().is(JsonKind::object)) return Error::of(Status::corrupt, result.path, ": no object");
         result.json.emplace(std::move(*json));
         return result;

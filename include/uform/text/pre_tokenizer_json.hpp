@@ -88,7 +88,7 @@ class PreTokenizerReader {
     }
     [[nodiscard]] UFORM_COLD Result<void> read_split(JsonValue object) {
         auto pattern = read_pattern(object, "Split", file_);
-        if (!pattern) return std::move(pattern).error();
+        if (!pattern) return pattern.error();
         auto const behavior = read_behavior(object);
         auto const invert = json_boolean(object, "invert", file_);
         if (!behavior) return behavior.error();

@@ -121,7 +121,7 @@ class SentencePieceFolder {
     [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder, std::string const &path,
                                                                 bool is_camembert) {
         auto special = SpecialTokens::read(folder, {SpecialTokens::roberta_names_k, is_camembert});
-        if (!special) return std::move(special).error();
+        if (!special) return special.error();
         auto const file = File::map(path);
         if (!file) return file.error();
         SentencePieceFolder reader(std::move(*special));

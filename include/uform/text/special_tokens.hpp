@@ -58,7 +58,7 @@ class SpecialTokens : public NamedTokens {
             } else {
                 auto const content = list[i].find("content").string();
                 auto read = read_token(list[i], content && has_role(*content), list.key(i), source.path);
-                if (!read) return std::move(read).error();
+                if (!read) return read.error();
                 token = std::move(*read);
                 for (char digit : list.key(i)) {
                     if (digit < '0' || digit > '9' || id > greatest_id_k)
@@ -91,7 +91,7 @@ class SpecialTokens : public NamedTokens {
         SpecialTokens tokens;
         if (auto done = tokens.read_names(folder, defaults); !done) return done.error();
         auto added = OptionalJson::read(folder, "added_tokens.json");
-        if (!added) return std::move(added).error();
+        if (!added) return added.error();
         tokens.added_file_ = std::move(*added);
         return tokens;
     }

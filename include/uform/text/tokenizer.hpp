@@ -179,14 +179,14 @@ inline List<std::pair<std::string_view, std::uint32_t>> Tokenizer::find_marks(st
 UFORM_COLD inline Result<Tokenizer> Tokenizer::load_folder(std::string const &folder, TokenizerOptions const &options) {
     std::string path;
     auto parts = TokenizerLayout::read(folder, path);
-    if (!parts) return std::move(parts).error();
+    if (!parts) return parts.error();
 
     auto state = std::make_shared<State>();
     auto const marks = find_marks(options.markers, parts->names); // before any token is named otherwise
     auto pipeline = TokenizerPipeline::of(*parts, options.lowercase_first, path);
-    if (!pipeline) return std::move(pipeline).error();
+    if (!pipeline) return pipeline.error();
     for (auto const &[text, id] : marks)
-        if (auto marked = pipeline->mark(text, id, path); !marked) return std::move(marked).error();
+        if (auto marked = pipeline->mark(text, id, path); !marked) return marked.error();
     state->pipeline = std::move(*pipeline);
     state->framing = std::move(parts->framing), state->decoder = std::move(parts->decoder);
     state->names = std::move(parts->names), state->warnings = std::move(parts->warnings);

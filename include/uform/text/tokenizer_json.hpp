@@ -77,13 +77,13 @@ class TokenizerJson {
         if (JsonValue const version = root.find("version"); version && version.string() != std::string_view("1.0"))
             return refuse(Status::unsupported, "a version other than 1.0");
         auto normalizer = NormalizerReader::read(root.find("normalizer"), file_);
-        if (!normalizer) return std::move(normalizer).error();
+        if (!normalizer) return normalizer.error();
         auto pre_tokenizer = PreTokenizerReader::read(root.find("pre_tokenizer"), file_);
-        if (!pre_tokenizer) return std::move(pre_tokenizer).error();
+        if (!pre_tokenizer) return pre_tokenizer.error();
         auto framing = FramingReader::read(root.find("post_processor"), file_);
-        if (!framing) return std::move(framing).error();
+        if (!framing) return framing.error();
         auto model = ModelReader::read(root.find("model"), *pre_tokenizer, file_);
-        if (!model) return std::move(model).error();
+        if (!model) return model.error();
         parts_.normalizer = std::move(*normalizer), parts_.pre_tokenizer = std::move(*pre_tokenizer);
         parts_.framing = std::move(*framing), parts_.model = std::move(model->model);
         parts_.decoder = DecoderReader::read(root.find("decoder"), file_);

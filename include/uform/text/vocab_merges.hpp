@@ -76,7 +76,7 @@ class VocabMerges {
         parts.pre_tokenizer.push_back(std::move(step));
         parts.pre_tokenizer.push_back({}).kind = PreTokenizerStep::Kind::byte_level;
         auto model = ModelReader::read_bpe(json->root(), *merges, parts.pre_tokenizer, path, merges_path);
-        if (!model) return std::move(model).error();
+        if (!model) return model.error();
         parts.model = std::move(model->model);
         if (auto done = special->add_to(parts, model->vocabulary); !done) return done.error();
 

@@ -73,7 +73,7 @@ class VocabTxt {
     [[nodiscard]] UFORM_COLD Result<void> read_all(std::string_view text, std::string const &path, bool is_mpnet) {
         if (auto done = read_flags(); !done) return done;
         auto entries = read_lines(text, path);
-        if (!entries) return std::move(entries).error();
+        if (!entries) return entries.error();
         auto const vocabulary = Vocabulary::of(std::move(*entries), path);
         if (!vocabulary) return vocabulary.error();
         if (auto done = special_.add_to(parts_, *vocabulary); !done) return done;
@@ -106,7 +106,7 @@ class VocabTxt {
     [[nodiscard]] UFORM_COLD static Result<TokenizerParts> read(std::string const &folder, std::string_view text,
                                                                 std::string const &path, bool is_mpnet) {
         auto special = SpecialTokens::read(folder, is_mpnet ? mpnet_ : bert_);
-        if (!special) return std::move(special).error();
+        if (!special) return special.error();
         VocabTxt reader(std::move(*special));
         if (auto done = reader.read_all(text, path, is_mpnet); !done) return done.error();
         return std::move(reader.parts_);
